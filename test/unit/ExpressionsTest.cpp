@@ -370,6 +370,21 @@ TEST(Expressions, FloatFunctions) {
       a, b);
 }
 
+TEST(Expressions, Exp2BF16) {
+  constexpr double kUlpsOf13Bits = 0x1p11;
+  Buffer<float> a = arguments(130), b = a;
+  run<float, float>(
+      "f32", "f32",
+      {{"%low = arith.constant -125.0 : f32\n%high = arith.constant 127.5 : f32\n"
+        "%above = arith.maximumf %a, %low : f32\n"
+        "%clamped = arith.minimumf %above, %high : f32\n%r = halide.exp2_bf16 %clamped",
+        [](float a, float) {
+          return std::isnan(a) ? a : std::exp2(std::min(std::max(a, -125.f), 127.5f));
+        },
+        kUlpsOf13Bits}},
+      a, b);
+}
+
 TEST(Expressions, FloatFunctionsNearZero) {
   Buffer<float> a = arguments(2), b = a;
   run<float, float>("f32", "f32",

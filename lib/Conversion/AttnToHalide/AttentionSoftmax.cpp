@@ -21,12 +21,16 @@ using namespace mlir::attn;
 
 static constexpr double kLog2e = 1.4426950408889634;
 
-Numerators::Numerators(const AttentionInputs &in, Exp2 exp2)
-    : in(in), exp2(exp2),
+Numerators::Numerators(const AttentionInputs &in, Exp2 exp2, Exp2 exp2OfScores)
+    : in(in), exp2(exp2), exp2OfScores(exp2OfScores),
       log2Scale(in.isScaled ? kLog2e : std::max(std::abs(in.scale) * kLog2e, 1e-30)) {}
 
 Scalar Numerators::exponent(Scalar score, Scalar maximum) const {
   return strictFloat(strictFloat(score - maximum) * log2Scale);
+}
+
+Scalar Numerators::ofScore(Scalar score, Scalar maximum) const {
+  return exp2OfScores(exponent(score, maximum), bool(in.op.getSink()));
 }
 
 Scalar Numerators::get(Scalar score, Scalar maximum) const {
@@ -39,10 +43,18 @@ Numerators::Rescaling Numerators::rescale(Scalar oldMax, Scalar newMax) const {
   return {maximum, blend(isOld, one, power), blend(isOld, power, one)};
 }
 
-/// With a sink, all numerators may be small; only denormals are flushed.
-Scalar attn::cpuExp2(Scalar x, bool besideSink) {
+/// `power` of x. With a sink, all numerators may be small; only denormals are flushed.
+static Scalar flushSmall(Scalar x, Scalar power, bool besideSink) {
   constexpr double kSmallest = -80, kSmallestBesideSink = -126;
-  return pick(!(x < (besideSink ? kSmallestBesideSink : kSmallest)), boundedExp2(x));
+  return pick(!(x < (besideSink ? kSmallestBesideSink : kSmallest)), power);
+}
+
+Scalar attn::cpuExp2(Scalar x, bool besideSink) {
+  return flushSmall(x, boundedExp2(x), besideSink);
+}
+
+Scalar attn::cpuExp2BF16(Scalar x, bool besideSink) {
+  return flushSmall(x, exp2BF16(x), besideSink);
 }
 
 Scalar attn::gpuExp2(Scalar x, bool) { return deviceExp2(x); }
@@ -106,7 +118,7 @@ Func attn::buildNumerators(const KvReader &reader, const Numerators &numerators,
   Type f32 = reader.blocks.p.b().getF32Type();
   return buildOfKeys(reader, "weight", f32, computed, [&](ArrayRef<Scalar> v) {
     BlockCoords t(v);
-    return numerators.get(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
+    return numerators.ofScore(score(v), maximum(v[0], v[2], t.it, t.h, t.b));
   });
 }
 

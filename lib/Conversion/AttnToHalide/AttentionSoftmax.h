@@ -24,12 +24,15 @@ public:
   /// 2^x: exactly 0 for small x and for -inf, exact for whole numbers, NaN for NaN.
   using Exp2 = Scalar (*)(Scalar x, bool besideSink);
 
-  Numerators(const AttentionInputs &in, Exp2 exp2);
+  /// Those that are rounded to bf16 may be less accurate than the factors of a rescaling.
+  Numerators(const AttentionInputs &in, Exp2 exp2, Exp2 exp2OfScores);
+  Numerators(const AttentionInputs &in, Exp2 exp2) : Numerators(in, exp2, exp2) {}
 
   /// The exponent in base 2. The maximum is subtracted first, before scaling, so that the maximum's
   /// own numerator is exactly 1.
   Scalar exponent(Scalar score, Scalar maximum) const;
   Scalar get(Scalar score, Scalar maximum) const;
+  Scalar ofScore(Scalar score, Scalar maximum) const;
 
   /// Factors that rescale sums of numerators relative to an old and a new maximum to the larger.
   struct Rescaling {
@@ -52,7 +55,7 @@ public:
   const AttentionInputs &in;
 
 private:
-  Exp2 exp2;
+  Exp2 exp2, exp2OfScores;
   /// Converts differences of scores to exponents in base 2.
   double log2Scale;
 };
@@ -60,6 +63,7 @@ private:
 /// For CPU vectors: numerators below 2^-80 are 0, since denormal products are slow and lost in the
 /// sum anyway.
 Scalar cpuExp2(Scalar x, bool besideSink);
+Scalar cpuExp2BF16(Scalar x, bool besideSink);
 Scalar gpuExp2(Scalar x, bool besideSink);
 
 /// The funcs of a KV block's softmax. On a GPU there is no `sum`: each thread keeps its partial

@@ -107,6 +107,8 @@ Scalar exp(Scalar x);
 Scalar tanh(Scalar x);
 /// 2^x for -126 <= x < 128 and NaN; anything where x is less.
 Scalar boundedExp2(Scalar x);
+/// The same as accurate as bf16.
+Scalar exp2BF16(Scalar x);
 /// 2^x for x < 128 and NaN, by a GPU's fast instruction; denormal results are 0.
 Scalar deviceExp2(Scalar x);
 Scalar round(Scalar x);

@@ -114,8 +114,10 @@ PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAt
              KvSplits::byLength(in, s.getKvSplits(), s.getMinSplitKeys())),
       mask(op.getMask()), isOneKvBlock(needsOneKvBlock(op, mask, blocks)),
       columns(in, lanes, s.getContextVectors(), s.getContextRows(), /*isOnline=*/!isOneKvBlock),
-      qBlockMask(blocks, mask), regions(in), numerators(in, cpuExp2), lse(blocks, numerators),
-      inPairs(s.getProducts() != Products::f32), inTiles(s.getProducts() == Products::bf16_tiles),
+      qBlockMask(blocks, mask), regions(in),
+      numerators(in, cpuExp2, s.getProducts() == Products::f32 ? cpuExp2 : cpuExp2BF16),
+      lse(blocks, numerators), inPairs(s.getProducts() != Products::f32),
+      inTiles(s.getProducts() == Products::bf16_tiles),
       cpu(blocks, columns, lanes, s.getContextRows()) {}
 
 LogicalResult attn::lowerPrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAttr s) {

@@ -130,6 +130,7 @@ Scalar boundedExp2(Scalar x) {
   exp2.setFastmath(arith::FastMathFlags::ninf | arith::FastMathFlags::afn);
   return {x.b(), exp2};
 }
+Scalar exp2BF16(Scalar x) { return unary<halide::Exp2BF16Op>(x); }
 Scalar deviceExp2(Scalar x) {
   auto exp2 = math::Exp2Op::create(x.b(), x);
   exp2.setFastmath(arith::FastMathFlags::fast);

@@ -33,7 +33,7 @@ static Scalar getSecondNumerator(const AttentionBlocks &blocks, const ScoreSteps
          isVanishing = numerators.exponent(s, m) < in.f32(kMinProbExponent);
   // A visible key's numerator is positive, so that an infinite value counts. With a sink all
   // numerators may be small.
-  Scalar w = numerators.get(s, m);
+  Scalar w = numerators.ofScore(s, m);
   w = in.op.getSink() ? blend(w == 0, in.f32(kMinNumerator), w) : w + kMinNumerator;
   Scalar prob = in.f32(1);
   if (numerators.mayHaveNaNSum()) { // a NaN sum makes all probs of the row NaN

@@ -60,7 +60,7 @@ CpuPrefill::KvBlockSizes CpuPrefill::kvBlockSizes(int64_t qBlock) {
   constexpr int64_t kLongDim = 128;
   bool isMasked = !op.getMask().empty();
   if (isInTiles()) {
-    constexpr int64_t kTile = 32, kMostScores = 49152;
+    constexpr int64_t kTile = 32, kMostScores = 65536;
     int64_t most = kMostScores / qBlock / kTile * kTile;
     return {kTile, 256, 256, std::min<int64_t>(isMasked ? 256 : 512, most)};
   }
@@ -184,7 +184,7 @@ bool CpuPrefill::usesOneRowGroup() { return hasAVX2() && readsF32() && !copiesKv
 /// reads; beside a mask, fewer rows waste less.
 int64_t CpuPrefill::rowsOfBlock() {
   if (isInTiles())
-    return op.getMask().empty() ? 96 : 64;
+    return op.getMask().empty() ? 128 : 64;
   return usesOneRowGroup() ? 3 * lanes : 48;
 }
 

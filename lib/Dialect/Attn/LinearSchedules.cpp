@@ -52,6 +52,17 @@ static Products selectProducts(LinearOp op, const CpuInfo &cpu) {
 /// to 0.97 of the time of those of 516 for 256 to 512 in_features, and as long for more.
 static int64_t getRowBlock(const CpuInfo &cpu) { return cpu.vectorRegisters >= 32 ? 516 : 96; }
 
+/// Rows whose inputs stay in an L2 cache for all panels.
+static int64_t getTileRowBlock(LinearOp op) {
+  constexpr int64_t kMostRows = 256, kFewestRows = 32, kMostElements = 524288;
+  int64_t depth = cast<RankedTensorType>(op.getWeight().getType()).getDimSize(1);
+  if (ShapedType::isDynamic(depth))
+    return kMostRows;
+  return std::clamp<int64_t>(
+      llvm::alignDown(kMostElements / std::max<int64_t>(depth, 1), kFewestRows), kFewestRows,
+      kMostRows);
+}
+
 /// The `attn.split_heads` that alone reads `op`, if its head_dim is known.
 static SplitHeadsOp getOnlyHeads(LinearOp op) {
   if (!op.getResult().hasOneUse())
@@ -94,10 +105,10 @@ ArrayAttr attn::selectLinearSchedules(LinearOp op, const CpuInfo &cpu, bool onGp
   int64_t lanes = cpu.lanes(element.isF64() ? 64 : 32);
   RegisterTile tile = getRegisterTile(op, cpu, lanes);
   auto get = [&](int64_t rowTile, int64_t maxRows) {
-    // Four tiles of AMX share a panel, of as many in_features as fit in cache.
+    // Four tiles of AMX share a panel.
     if (products == Products::bf16_tiles)
       return LinearAttr::get(op->getContext(), rowTile == 1 ? 1 : 8, /*vectors=*/2,
-                             /*vector_width=*/16, /*row_block=*/256, products, /*packed=*/true,
+                             /*vector_width=*/16, getTileRowBlock(op), products, /*packed=*/true,
                              maxRows);
     return LinearAttr::get(op->getContext(), rowTile, tile.vectors, lanes, getRowBlock(cpu),
                            products, /*packed=*/true, maxRows);

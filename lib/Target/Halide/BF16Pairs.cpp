@@ -6,12 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "BF16Pairs.h"
+#include "FloatExpressions.h"
 
 using namespace ::Halide;
 using namespace ::Halide::Internal;
 
 static constexpr char kMake[] = "make_bf16_pair", kDot[] = "dot_bf16_pair",
-                      kRound[] = "round_bf16_pair";
+                      kRound[] = "round_bf16_pair", kRoundOne[] = "round_bf16";
 
 Expr mlir::halide::makeBF16Pair(const Expr &low, const Expr &high) {
   return Call::make(Int(32, low.type().lanes()), kMake, {low, high}, Call::PureExtern);
@@ -23,6 +24,15 @@ Expr mlir::halide::dotBF16Pair(const Expr &acc, const Expr &a, const Expr &b) {
 
 Expr mlir::halide::roundBF16Pair(const Expr &low, const Expr &high) {
   return Call::make(Int(32, low.type().lanes()), kRound, {low, high}, Call::PureExtern);
+}
+
+Expr mlir::halide::roundBF16(const Expr &x) {
+  return Call::make(BFloat(16, x.type().lanes()), kRoundOne, {x}, Call::PureExtern);
+}
+
+bool mlir::halide::hasBF16Instructions(const Target &target) {
+  return target.features_any_of(
+      {Target::AVX512_Zen4, Target::AVX512_Zen5, Target::AVX512_SapphireRapids});
 }
 
 //===----------------------------------------------------------------------===//
@@ -73,6 +83,15 @@ static Expr dotByInstruction(const Expr &acc, const Expr &a, const Expr &b) {
   return acc + VectorReduce::make(VectorReduce::Add, products, lanes);
 }
 
+/// vcvtneps2bf16, or vcvtne2ps2bf16 of 32 elements; null for vectors that have none.
+static Expr roundOneByInstruction(const Expr &x) {
+  int lanes = x.type().lanes();
+  if (lanes != 8 && lanes != 16 && lanes != 32)
+    return Expr();
+  const char *name = lanes == 32 ? "vcvtne2ps2bf16" : "vcvtneps2bf16";
+  return Call::make(BFloat(16, lanes), name, {x}, Call::PureExtern);
+}
+
 /// vcvtne2ps2bf16 of 32 elements, and one shuffle.
 static Expr roundByInstruction(const Expr &low, const Expr &high) {
   int lanes = low.type().lanes();
@@ -116,15 +135,16 @@ static Expr roundByElement(const Expr &low, const Expr &high) {
 // The pass
 //===----------------------------------------------------------------------===//
 
-mlir::halide::BF16PairsPass::BF16PairsPass(const Target &target)
-    : hasInstructions(target.features_any_of(
-          {Target::AVX512_Zen4, Target::AVX512_Zen5, Target::AVX512_SapphireRapids})) {}
-
 Expr mlir::halide::BF16PairsPass::visit(const Call *call) {
   bool isDot = call->name == kDot, isMade = call->name == kMake;
-  if (!isDot && !isMade && call->name != kRound)
+  bool isRound = call->name == kRound, isRoundOne = call->name == kRoundOne;
+  if (!isDot && !isMade && !isRound && !isRoundOne)
     return IRMutator::visit(call);
   std::vector<Expr> in = mutate(call->args);
+  if (isRoundOne) {
+    Expr rounded = roundOneByInstruction(in[0]);
+    return rounded.defined() ? rounded : convertFloat(call->type, in[0]);
+  }
   if (isMade)
     return joinHalves(in[0], in[1]);
   int lanes = call->type.lanes();

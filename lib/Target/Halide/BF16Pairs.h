@@ -17,17 +17,22 @@
 namespace mlir::halide {
 
 /// Marker calls that BF16PairsPass replaces: two halves of 16 bits as a pair; acc + a1*b1 + a0*b0;
-/// two f32 rounded to a pair.
+/// two f32 rounded to a pair, and one rounded to bf16.
 ::Halide::Expr makeBF16Pair(const ::Halide::Expr &low, const ::Halide::Expr &high);
 ::Halide::Expr dotBF16Pair(const ::Halide::Expr &acc, const ::Halide::Expr &a,
                            const ::Halide::Expr &b);
 ::Halide::Expr roundBF16Pair(const ::Halide::Expr &low, const ::Halide::Expr &high);
+::Halide::Expr roundBF16(const ::Halide::Expr &x);
+
+/// Whether a target's CPU multiplies pairs of bf16 and rounds to bf16.
+bool hasBF16Instructions(const ::Halide::Target &target);
 
 /// Replaces marker calls, in lowered code, by what Halide compiles to instructions of the target;
 /// by arithmetic on single elements where there are none.
 class BF16PairsPass : public ::Halide::Internal::IRMutator {
 public:
-  explicit BF16PairsPass(const ::Halide::Target &target);
+  explicit BF16PairsPass(const ::Halide::Target &target)
+      : hasInstructions(hasBF16Instructions(target)) {}
 
   using IRMutator::visit;
   ::Halide::Expr visit(const ::Halide::Internal::Call *call) override;

@@ -140,6 +140,7 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       .Case([&](MakeBF16PairOp) { return makeBF16Pair(in[0], in[1]); })
       .Case([&](DotBF16PairOp) { return dotBF16Pair(in[0], in[1], in[2]); })
       .Case([&](DotBF16TilesOp) { return dotBF16Tiles(in[0], in[1], in[2], in[3], in[4]); })
+      .Case([&](Exp2BF16Op) { return exp2BF16(in[0]); })
       .Case([&](RoundBF16PairOp) { return roundBF16Pair(in[0], in[1]); })
       .Case([&](StoreBesideOp) {
         return storeBeside(in[0], in[1], in[2], in.size() > 3 ? in[3] : H::Internal::const_true());

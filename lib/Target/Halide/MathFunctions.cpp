@@ -120,6 +120,13 @@ Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
   return p * n.half;
 }
 
+Expr exp2BF16(Expr x) {
+  Split2 n = roundToExponent(x);
+  Expr p = polynomial(strictSub(x, n.integer),
+                      {2 * 0.05500864f, 2 * 0.2422105f, 2 * 0.69328291f, 2.0f});
+  return p * n.half;
+}
+
 static Expr exp2WithinRange(Expr x) {
   return readOnce(
       x, [](const Expr &once) { return exp2F32(once, /*clampLow=*/false, /*clampHigh=*/false); });

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BF16Pairs.h"
 #include "Diagnostics.h"
 #include "Expressions.h"
 #include "Translator.h"
@@ -15,6 +16,11 @@
 using namespace mlir;
 using namespace mlir::halide;
 namespace H = ::Halide;
+
+Translator::Translator(PipelineOp pipeline, const H::Target &target)
+    : pipeline(pipeline),
+      convertsF16(target.has_feature(H::Target::F16C) && !target.has_gpu_feature()),
+      roundsToBF16(hasBF16Instructions(target) && !target.has_gpu_feature()) {}
 
 LogicalResult Translator::translate() {
   collectCoordinateOps();
@@ -232,6 +238,11 @@ static bool isUntestedWidening(Operation *op) {
                                    unspecified);
 }
 
+static bool isRoundingToBF16(Operation *op) {
+  auto round = dyn_cast<arith::TruncFOp>(op);
+  return round && round.getIn().getType().isF32() && round.getType().isBF16();
+}
+
 /// `e`, computed by a division that costs nothing. The simplifier moves and removes clamps by what
 /// it knows about their operand, and bounds inference, which knows less, then finds no bounds.
 /// Neither knows anything about this intrinsic, so the clamp's own bounds hold.
@@ -256,6 +267,8 @@ LogicalResult Translator::translateScalar(Operation *op) {
   SmallVector<H::Expr> results;
   if (convertsF16 && isUntestedWidening(op))
     results = {H::cast(H::Float(32), operands[0])};
+  else if (roundsToBF16 && isRoundingToBF16(op))
+    results = {roundBF16(operands[0])};
   else
     results = translateScalarOp(op, operands, isCoordinate);
   if (results.empty())

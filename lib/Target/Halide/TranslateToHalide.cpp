@@ -262,8 +262,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
   target->set_features({H::Target::UserContext, H::Target::NoRuntime, H::Target::NoBoundsQuery});
   if (target->has_feature(H::Target::OpenCL) && usesDoubles(pipeline))
     target->set_feature(H::Target::CLDoubles);
-  bool convertsF16 = target->has_feature(H::Target::F16C) && !target->has_gpu_feature();
-  Translator translator(pipeline, convertsF16);
+  Translator translator(pipeline, *target);
   if (failed(translator.translate()))
     return failure();
   auto compile = [&]() -> LogicalResult {

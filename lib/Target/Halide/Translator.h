@@ -20,9 +20,7 @@ namespace mlir::halide {
 /// schedules; this class only maps values to them.
 class Translator {
 public:
-  /// `convertsF16`: the processor has instructions that convert f16.
-  Translator(PipelineOp pipeline, bool convertsF16)
-      : pipeline(pipeline), convertsF16(convertsF16) {}
+  Translator(PipelineOp pipeline, const ::Halide::Target &target);
 
   /// Everything Halide refuses is a diagnostic at the op being translated.
   LogicalResult translate();
@@ -78,7 +76,8 @@ private:
   std::vector<::Halide::Expr> getExprs(ValueRange values);
 
   PipelineOp pipeline;
-  bool convertsF16;
+  /// Whether the processor has instructions that convert f16, and that round to bf16.
+  bool convertsF16, roundsToBF16;
   DenseMap<Value, ::Halide::Expr> exprs;
   std::map<const void *, ::Halide::ImageParam> images;
   std::map<const void *, ::Halide::Func> funcs;

@@ -231,18 +231,22 @@ WITH_TILES static void multiply_group(const row_group *g) {
   }
 }
 
+/* Of a long product, the columns' pairs of so many steps stay in an L1 cache for all rows. */
+enum { most_steps_in_place = 16 };
+
 WITH_TILES static void multiply_by_instructions(const product *p) {
   _Alignas(64) char packed[most_packed_steps * bytes_of_step];
-  int32_t steps = (p->depth + 2 * side - 1) / (2 * side);
+  int32_t steps = (p->depth + 2 * side - 1) / (2 * side), configured = 0;
   int32_t in_place = p->a_pair == 4 ? p->depth / (2 * side) : 0;
-  for (int32_t row = 0; row < p->rows; row += rows_of_step) {
-    int32_t rows = least(p->rows - row, rows_of_step);
-    if (row == 0 || rows < rows_of_step)
-      configure(rows);
-    for (int32_t step = 0, next; step < steps; step = next) {
-      next = in_place > step ? steps : least(step + most_packed_steps, steps);
-      row_group g = {p, packed, row, step, step < in_place ? in_place : 0, 0};
-      g.packed_steps = next - step - g.steps_in_place;
+  for (int32_t step = 0, next; step < steps; step = next) {
+    int32_t left = steps - step, most = step < in_place ? most_steps_in_place : most_packed_steps;
+    next = step + (left <= most + 1 && step < in_place ? left : least(left, most));
+    for (int32_t row = 0; row < p->rows; row += rows_of_step) {
+      int32_t rows = least(p->rows - row, rows_of_step);
+      if (rows != configured)
+        configure(configured = rows);
+      int32_t steps_in_place = step < in_place ? least(next, in_place) - step : 0;
+      row_group g = {p, packed, row, step, steps_in_place, next - step - steps_in_place};
       multiply_group(&g);
     }
   }

@@ -80,6 +80,8 @@ halide.pipeline @sum {
     %a = halide.fetch_ahead %a0, %near locality<3> : f32, f32
     // CHECK: %[[PAIR:.*]] = halide.round_bf16_pair %{{.*}}, %[[ELEMENT]]
     %pair = halide.round_bf16_pair %a, %near
+    // CHECK: halide.exp2_bf16 %[[ELEMENT]]
+    %power = halide.exp2_bf16 %near
     // CHECK: halide.dot_bf16_pair %{{.*}}, %[[PAIR]], %[[PAIR]]
     %dot = halide.dot_bf16_pair %a, %pair, %pair
     // CHECK: halide.make_bf16_pair %{{.*}}, %{{.*}}

@@ -468,6 +468,22 @@ def Halide_RoundBF16PairOp : Halide_Op<"round_bf16_pair", [Pure]> {
   let assemblyFormat = "$low `,` $high attr-dict";
 }
 
+def Halide_Exp2BF16Op : Halide_Op<"exp2_bf16", [Pure]> {
+  let summary = "2^x as accurate as bf16";
+  let description = [{
+    The `halide.exp2_bf16` operation returns 2^x with a relative error of at most 2^-13, for what is
+    then rounded to bf16. Whole numbers have exact powers; NaN stays NaN. The result is unspecified
+    for x below -125.5 or from 128 on.
+
+    ```mlir
+    %power = halide.exp2_bf16 %x
+    ```
+  }];
+  let arguments = (ins F32:$x);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$x attr-dict";
+}
+
 def Halide_StoreBesideOp : Halide_Op<"store_beside", [Pure,
     AllTypesMatch<["value", "result"]>, AllTypesMatch<["stored", "element"]>]> {
   let summary = "Stores to an output in the loops of another func";
