@@ -42,6 +42,7 @@ static CpuInfo getAvx512Info(function_ref<bool(const BF16PairCpu &)> isCpu) {
 static CpuInfo withTiles(CpuInfo info, bool hasTiles) {
   info.hasTileCode = true;
   info.hasTiles = hasTiles;
+  info.prefersCopies = hasTiles && info.vectorBytes == 64;
   return info;
 }
 

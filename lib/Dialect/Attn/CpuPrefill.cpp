@@ -130,7 +130,10 @@ int64_t CpuPrefill::fetchAhead(int64_t qBlock) {
   int64_t keysAhead = headDim >= kLong ? 32 : 64;
   bool areShortPairs = products == Products::bf16_pairs && headDim < kShort,
        mayNeedSearch = !op.getMask().empty() && !mask.isComplete();
-  return isInTiles() || areShortPairs || mayNeedSearch || isOneKvBlock(qBlock) ? 0 : keysAhead;
+  bool readsPages = op.getPages() && cpu.prefersCopies && !copiesKvBlocks();
+  return isInTiles() || areShortPairs || mayNeedSearch || readsPages || isOneKvBlock(qBlock)
+             ? 0
+             : keysAhead;
 }
 
 int64_t CpuPrefill::headsInVectors(int64_t limit) {
@@ -158,19 +161,21 @@ bool CpuPrefill::hasPageRuns() {
 
 /// Register tiles of 4 keys do not hide the look-up of each. Rows of a head that lie 2 KB apart
 /// share few sets of an L1 cache: with AVX2 copies of many take 0.78 to 1.0 of the time for many
-/// query rows; of rows 1 KB apart, 0.97 to 1.05.
+/// query rows; of rows 1 KB apart, 0.97 to 1.05. On CPUs that prefer copies those of 2 KB apart
+/// take 0.83 to 0.87, of 1 KB 0.88, beside query blocks of two row groups.
 bool CpuPrefill::copiesKvBlocks() {
-  constexpr int64_t kManyRows = 192, kManyKeys = 512, kFarApart = 2048;
-  if (!readsF32() || has32VectorRegs)
+  constexpr int64_t kManyRows = 192, kManyKeys = 512;
+  if (!readsF32() || (has32VectorRegs && !cpu.prefersCopies))
     return false;
-  bool areApart = hasAVX2() && !areHeadsApart();
+  bool areApart = (hasAVX2() || cpu.prefersCopies) && !areHeadsApart();
   if (op.getPages())
-    return lacksFMA || areApart || !hasPageRuns();
+    return areApart || (!has32VectorRegs && (lacksFMA || !hasPageRuns()));
+  int64_t farApart = has32VectorRegs ? 1024 : 2048;
   auto areMany = [](int64_t size, int64_t least) {
     return ShapedType::isDynamic(size) || size >= least;
   };
   int64_t heads = op.getKey().getType().getDimSize(1), bytesApart = heads * headDim * sizeof(float);
-  return areApart && !ShapedType::isDynamic(heads) && bytesApart >= kFarApart && !isNarrow &&
+  return areApart && !ShapedType::isDynamic(heads) && bytesApart >= farApart && !isNarrow &&
          areMany(op.getQuery().getType().getDimSize(2), kManyRows) &&
          areMany(op.getKvLen().getStatic(), kManyKeys);
 }
@@ -185,15 +190,20 @@ bool CpuPrefill::usesOneRowGroup() { return hasAVX2() && readsF32() && !copiesKv
 int64_t CpuPrefill::rowsOfBlock() {
   if (isInTiles())
     return op.getMask().empty() ? 128 : 64;
-  return usesOneRowGroup() ? 3 * lanes : 48;
+  if (has32VectorRegs && copiesKvBlocks())
+    return 2 * kRowGroup;
+  return usesOneRowGroup() ? 3 * lanes : kRowGroup;
 }
 
 /// The query block with the least cost: padding rows are wasted, and a row of a small block costs
 /// more.
 int64_t CpuPrefill::bestQBlock(int64_t rows) {
-  SmallVector<std::pair<int64_t, double>> costOfRow = {{rowsOfBlock(), 1.0}, {32, 1.05}, {16, 1.3}};
+  using Costs = SmallVector<std::pair<int64_t, double>>;
+  Costs costOfRow = {{rowsOfBlock(), 1.0}, {32, 1.05}, {16, 1.3}};
   if (isInTiles())
     costOfRow.push_back({64, 1.03});
+  else if (rowsOfBlock() > kRowGroup) // copies are of fewer rows' use
+    costOfRow = Costs{{rowsOfBlock(), 1.0}, {kRowGroup, 1.12}, {32, 1.3}, {16, 1.6}};
   auto cost = [&](std::pair<int64_t, double> block) {
     return llvm::divideCeil(rows, block.first) * block.first * block.second;
   };

@@ -37,6 +37,8 @@ private:
     int64_t unit, ofWindow, ofBlocks, otherwise;
   };
 
+  /// The rows of a score tile of 32 registers, or of two of 16.
+  static constexpr int64_t kRowGroup = 48;
   /// The query block of a narrow window.
   static constexpr int64_t kNarrowBlock = 32;
   static constexpr int64_t kMostPackedHeads = 64;

@@ -204,7 +204,7 @@ func.func @blocks_of_far_keys(%x: tensor<1x1x32768x64xf32>) -> tensor<1x1x32768x
 // Products of bf16 by AMX where the CPU has it, in pairs where they are faster; for an even head_dim.
 // CHECK-LABEL: func.func @bf16
 // PAIRS: #attn.prefill<{{.*}}, products = bf16_pairs>
-// TILES: #attn.prefill<q_block = 64, kv_block = 512, vector_width = 16, {{.*}}, products = bf16_tiles>
+// TILES: #attn.prefill<q_block = 128, kv_block = 512, vector_width = 16, {{.*}}, products = bf16_tiles>
 // TILES: #attn.prefill<
 // TILES-NOT: products
 // TILES: #attn.prefill<
@@ -309,8 +309,11 @@ func.func @linear_in_place(%x: tensor<?x48xf32>, %w: tensor<4x48xf32>, %y: tenso
 // CHECK-LABEL: func.func @stored_heads
 // NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 80,
 // NARROW-NOT: copy_kv_blocks
-// NARROW: return
+// TILES: schedule([#attn.prefill<q_block = 48, kv_block = 128,
+// TILES-NOT: copy_kv_blocks
+// CHECK: return
 // CHECK-LABEL: func.func @heads_in_rows
+// TILES: schedule([#attn.prefill<q_block = 96, kv_block = 64, {{.*}} copy_kv_blocks = 1>])
 // NARROW: schedule([#attn.prefill<q_block = 48, kv_block = 96, {{.*}} copy_kv_blocks = 1>])
 func.func @stored_heads(%x: tensor<1x512x512xf32>, %w: tensor<512x512xf32>) -> tensor<1x8x512x64xf32> {
   %y = attn.linear %x, %w : tensor<1x512x512xf32>, tensor<512x512xf32> -> tensor<1x512x512xf32>
@@ -373,7 +376,7 @@ func.func @fetches(%q: tensor<8x4x1x64xf32>, %k: tensor<8x4x?x64xf32>, %cache: t
 }
 
 // With 16 registers, keys and values of f32 are copied where each key of a page is looked up by itself, and
-// with AVX2 where a head's rows lie heads apart. Of 128 dims, fewer keys of a page fit in L1.
+// with AVX2 and on CPUs with AMX where a head's rows lie heads apart. Those CPUs prefetch no pages. Of 128 dims, fewer keys of a page fit in L1.
 // CHECK-LABEL: func.func @pages
 // AVX512: schedule([#attn.prefill<{{.*}}context_vectors = 4, fetch_ahead = 64>])
 // NARROW: schedule([#attn.prefill<q_block = 24, kv_block = 48, {{.*}}context_vectors = 2, fetch_ahead = 64, fetch_locality = 3>])
@@ -387,6 +390,9 @@ func.func @fetches(%q: tensor<8x4x1x64xf32>, %k: tensor<8x4x?x64xf32>, %cache: t
 // NARROW: schedule([#attn.prefill<q_block = 48, {{.*}}context_vectors = 2, fetch_ahead = 64, copy_kv_blocks = 1>])
 // AVX512: schedule([#attn.prefill<{{.*}}fetch_ahead = 64>])
 // NARROW: schedule([#attn.prefill<q_block = 48, {{.*}}context_vectors = 2, fetch_ahead = 64, copy_kv_blocks = 1>])
+// TILES-COUNT-3: schedule([#attn.prefill<q_block = 48, kv_block = 128, {{.*}}context_vectors = 4>])
+// TILES-COUNT-2: schedule([#attn.prefill<q_block = 96, kv_block = 64, {{.*}}context_vectors = 4, fetch_ahead = 64, copy_kv_blocks = 1>])
+// TILES: schedule([#attn.prefill<q_block = 48, kv_block = 96, {{.*}}context_vectors = 4>])
 // CHECK: return
 // PLAIN-LABEL: func.func @pages
 // PLAIN-COUNT-2: fetch_ahead = 64, copy_kv_blocks = 1>
