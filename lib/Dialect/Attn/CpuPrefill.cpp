@@ -186,10 +186,13 @@ bool CpuPrefill::copiesKvBlocks() {
 bool CpuPrefill::usesOneRowGroup() { return hasAVX2() && readsF32() && !copiesKvBlocks(); }
 
 /// Rows of a large query block. For tiles, each query block packs the keys and values that it
-/// reads; beside a mask, fewer rows waste less.
+/// reads: the more rows the better. Beside a mask more rows waste more, and a search that finds
+/// documents skips fewer keys.
 int64_t CpuPrefill::rowsOfBlock() {
+  constexpr int64_t kLongDim = 128;
+  bool isMasked = !op.getMask().empty();
   if (isInTiles())
-    return op.getMask().empty() ? 128 : 64;
+    return isSearched() ? 64 : isMasked || headDim < kLongDim ? 128 : 256;
   if (has32VectorRegs && copiesKvBlocks())
     return 2 * kRowGroup;
   return usesOneRowGroup() ? 3 * lanes : kRowGroup;
@@ -199,9 +202,9 @@ int64_t CpuPrefill::rowsOfBlock() {
 /// more.
 int64_t CpuPrefill::bestQBlock(int64_t rows) {
   using Costs = SmallVector<std::pair<int64_t, double>>;
-  Costs costOfRow = {{rowsOfBlock(), 1.0}, {32, 1.05}, {16, 1.3}};
+  Costs costOfRow = {{rowsOfBlock(), 1.0}, {32, isInTiles() ? 1.1 : 1.05}, {16, 1.3}};
   if (isInTiles())
-    costOfRow.push_back({64, 1.03});
+    costOfRow.append({{128, 1.02}, {64, 1.05}});
   else if (rowsOfBlock() > kRowGroup) // copies are of fewer rows' use
     costOfRow = Costs{{rowsOfBlock(), 1.0}, {kRowGroup, 1.12}, {32, 1.3}, {16, 1.6}};
   auto cost = [&](std::pair<int64_t, double> block) {
