@@ -111,7 +111,9 @@ def time_all(title, chosen, peers, options):
 
 
 # Where the name says less than family and model do.
-MICROARCHITECTURES = {("25", "1"): "Zen 3", ("25", "17"): "Zen 4", ("26", "2"): "Zen 5", ("6", "143"): "Sapphire Rapids"}
+MICROARCHITECTURES = {
+    ("25", "1"): "Zen 3", ("25", "17"): "Zen 4", ("26", "2"): "Zen 5", ("6", "143"): "Sapphire Rapids",
+    ("6", "173"): "Granite Rapids", ("6", "207"): "Emerald Rapids"}
 
 
 def read_cpuinfo():
@@ -120,7 +122,9 @@ def read_cpuinfo():
 
 
 def microarchitecture(lines):
-    return MICROARCHITECTURES.get((lines.get("cpu family"), lines.get("model")))
+    """A virtual machine may hide the model, but not the tiles that such a Xeon has."""
+    known = MICROARCHITECTURES.get((lines.get("cpu family"), lines.get("model")))
+    return known or ("Xeon with AMX" if "amx_tile" in lines.get("flags", "").split() else None)
 
 
 def machine():

@@ -24,9 +24,9 @@ struct CpuInfo {
   /// Whether rows of memory are read fastest strictly in order and with prefetches, by a quarter on
   /// Zen 5; other CPUs prefetch rows side by side as far ahead by themselves.
   bool prefersOrder = false;
-  /// Whether rows that lie 1 KB or more apart are read faster from a copy, as they share few sets of
-  /// an L1 cache: by a sixth on CPUs with AMX, not on Zen 4 and Zen 5. Prefetches of rows in pages
-  /// cost such CPUs a sixth.
+  /// Whether rows of one of many heads, which lie apart and share few sets of an L1 cache, are read
+  /// faster from a copy: by a sixth on CPUs with AMX, not on Zen 4 and Zen 5. Prefetches of rows in
+  /// pages cost such CPUs a sixth.
   bool prefersCopies = false;
   /// Whether there is code for products of bf16 matrices, by tiles of AMX or by bfmmla where a call
   /// finds them, else in f32; and whether the CPU has them.

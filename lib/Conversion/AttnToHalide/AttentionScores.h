@@ -126,7 +126,7 @@ Func buildScores(const KvReader &reader, const ScoreSteps &steps, Func dot,
                  const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators,
                  const ComputedKeys &computed = {});
 
-/// Masks products that are scores as they are, without a scale or a score_mod, where they lie;
+/// Masks products that are scores as they are, their scale part of the exponent, where they lie;
 /// false for others. Each is then stored once.
 bool maskProducts(const KvReader &reader, const ScoreSteps &steps, Func dot,
                   const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators);

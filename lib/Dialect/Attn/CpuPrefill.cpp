@@ -161,21 +161,22 @@ bool CpuPrefill::hasPageRuns() {
 
 /// Register tiles of 4 keys do not hide the look-up of each. Rows of a head that lie 2 KB apart
 /// share few sets of an L1 cache: with AVX2 copies of many take 0.78 to 1.0 of the time for many
-/// query rows; of rows 1 KB apart, 0.97 to 1.05. On CPUs that prefer copies those of 2 KB apart
-/// take 0.83 to 0.87, of 1 KB 0.88, beside query blocks of two row groups.
+/// query rows; of rows 1 KB apart, 0.97 to 1.05. On CPUs that prefer copies, rows of one of 4 to 12
+/// heads take 0.83 to 0.93 beside query blocks of two row groups, those of one of 2 heads 1.0
+/// to 1.2.
 bool CpuPrefill::copiesKvBlocks() {
-  constexpr int64_t kManyRows = 192, kManyKeys = 512;
+  constexpr int64_t kManyRows = 192, kManyKeys = 512, kFarApart = 2048, kManyHeads = 4;
   if (!readsF32() || (has32VectorRegs && !cpu.prefersCopies))
     return false;
   bool areApart = (hasAVX2() || cpu.prefersCopies) && !areHeadsApart();
   if (op.getPages())
     return areApart || (!has32VectorRegs && (lacksFMA || !hasPageRuns()));
-  int64_t farApart = has32VectorRegs ? 1024 : 2048;
   auto areMany = [](int64_t size, int64_t least) {
     return ShapedType::isDynamic(size) || size >= least;
   };
   int64_t heads = op.getKey().getType().getDimSize(1), bytesApart = heads * headDim * sizeof(float);
-  return areApart && !ShapedType::isDynamic(heads) && bytesApart >= farApart && !isNarrow &&
+  bool shareFewSets = has32VectorRegs ? heads >= kManyHeads : bytesApart >= kFarApart;
+  return areApart && !ShapedType::isDynamic(heads) && shareFewSets && !isNarrow &&
          areMany(op.getQuery().getType().getDimSize(2), kManyRows) &&
          areMany(op.getKvLen().getStatic(), kManyKeys);
 }

@@ -161,9 +161,13 @@ void *halide_malloc(void *user_context, size_t bytes) {
 }
 
 /* An allocator may give freed memory back to the system, whose pages each task would then wait
- * for. */
+ * for. What takes more is not a task's. */
 void halide_free(void *user_context, void *given) {
-  if (given && !(user_context && keep(user_context, given)))
+  const size_t most = 1 << 20;
+  if (!given)
+    return;
+  int is_small = ((header *)given)[-1].bytes <= most;
+  if (!(user_context && is_small && keep(user_context, given)))
     release(user_context, given);
 }
 

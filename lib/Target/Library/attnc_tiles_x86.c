@@ -35,7 +35,7 @@ static int has_instructions(void) {
   int state = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
   if (state == 0) {
     state = syscall(arch_prctl, request_permission, tile_data) == 0 ? 1 : -1;
-    __atomic_store_n(&has_wide_vectors, saves_wide_vectors(), __ATOMIC_RELAXED);
+    __atomic_store_n(&has_wide_vectors, state > 0 && saves_wide_vectors(), __ATOMIC_RELAXED);
     __atomic_store_n(&known, state, __ATOMIC_RELEASE);
   }
   return state > 0;
@@ -234,21 +234,25 @@ WITH_TILES static void multiply_group(const row_group *g) {
 /* Of a long product, the columns' pairs of so many steps stay in an L1 cache for all rows. */
 enum { most_steps_in_place = 16 };
 
+/* A product without steps has sums, too. */
 WITH_TILES static void multiply_by_instructions(const product *p) {
   _Alignas(64) char packed[most_packed_steps * bytes_of_step];
-  int32_t steps = (p->depth + 2 * side - 1) / (2 * side), configured = 0;
+  int32_t steps = (p->depth + 2 * side - 1) / (2 * side), configured = 0, step = 0;
   int32_t in_place = p->a_pair == 4 ? p->depth / (2 * side) : 0;
-  for (int32_t step = 0, next; step < steps; step = next) {
-    int32_t left = steps - step, most = step < in_place ? most_steps_in_place : most_packed_steps;
-    next = step + (left <= most + 1 && step < in_place ? left : least(left, most));
+  do {
+    int32_t left = in_place - step,
+            steps_in_place = left > 0 ? least(left, most_steps_in_place) : 0;
+    int32_t next = steps_in_place ? step + steps_in_place : least(steps, step + most_packed_steps);
+    if (next == in_place)
+      next = steps; /* a last step in part is packed */
     for (int32_t row = 0; row < p->rows; row += rows_of_step) {
       int32_t rows = least(p->rows - row, rows_of_step);
       if (rows != configured)
         configure(configured = rows);
-      int32_t steps_in_place = step < in_place ? least(next, in_place) - step : 0;
       row_group g = {p, packed, row, step, steps_in_place, next - step - steps_in_place};
       multiply_group(&g);
     }
-  }
+    step = next;
+  } while (step < steps);
   _tile_release();
 }
