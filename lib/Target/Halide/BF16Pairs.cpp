@@ -7,6 +7,7 @@
 
 #include "BF16Pairs.h"
 #include "FloatExpressions.h"
+#include "MathFunctions.h"
 
 using namespace ::Halide;
 using namespace ::Halide::Internal;
@@ -83,13 +84,20 @@ static Expr dotByInstruction(const Expr &acc, const Expr &a, const Expr &b) {
   return acc + VectorReduce::make(VectorReduce::Add, products, lanes);
 }
 
-/// vcvtneps2bf16, or vcvtne2ps2bf16 of 32 elements; null for vectors that have none.
+/// vcvtne2ps2bf16 of 32 elements, or of 16 twice; null for vectors of other lengths. Halide has
+/// vcvtneps2bf16 of 4 alone.
 static Expr roundOneByInstruction(const Expr &x) {
   int lanes = x.type().lanes();
-  if (lanes != 8 && lanes != 16 && lanes != 32)
+  auto round = [](const Expr &both) {
+    return Call::make(BFloat(16, 32), "vcvtne2ps2bf16", {both}, Call::PureExtern);
+  };
+  if (lanes == 32)
+    return round(x);
+  if (lanes != 16)
     return Expr();
-  const char *name = lanes == 32 ? "vcvtne2ps2bf16" : "vcvtneps2bf16";
-  return Call::make(BFloat(16, lanes), name, {x}, Call::PureExtern);
+  return mlir::halide::readOnce(x, [&](const Expr &once) {
+    return Shuffle::make_slice(round(Shuffle::make_concat({once, once})), 0, 1, lanes);
+  });
 }
 
 /// vcvtne2ps2bf16 of 32 elements, and one shuffle.

@@ -27,11 +27,16 @@
 // RUN: attnc compile %s --function prefill --emit fused --target x86-64-linux-avx512_sapphirerapids -o - > %t-amx.mlir
 // RUN: attnc explain %t-amx.mlir --target x86-64-linux-avx512_zen4 | FileCheck %s --check-prefix=NO-AMX
 // RUN: attnc compile %t-amx.mlir --emit halide --target riscv-64-linux -o - | FileCheck %s --check-prefix=NO-CODE
+// RUN: attnc compile %t-amx.mlir --emit halide --target x86-64-linux-avx512_sapphirerapids -o - | FileCheck %s --check-prefix=MASKED
+// MASKED: halide.func "dot"
+// MASKED-NOT: halide.func "score"
+// MASKED: halide.func "max"
 // TILES: attnc_multiply_tiles
 // TILES-NOT: vdpbf16ps
 // TILES: vcvtne2ps2bf16
 // TILES-NOT: vdpbf16ps
 // TILES: attnc_multiply_tiles
+// TILES: vcvtne2ps2bf16{{[[:space:]]+}}[[ROUNDED:%zmm[0-9]+]], [[ROUNDED]],
 // AMX: kernel prefill_attention_0: #attn.prefill<{{.*}}, products = bf16_tiles>
 // AMX-NEXT: products of bf16 tiles by AMX (tdpbf16ps)
 // NO-AMX: products of bf16 tiles by AMX (tdpbf16ps) where a call finds it, else in f32, as the target lacks it
