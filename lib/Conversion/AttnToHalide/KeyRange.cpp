@@ -290,7 +290,7 @@ FullKeys attn::buildFullKeys(const QBlockMask &mask, const KeyRange &range,
                     [&](ArrayRef<Scalar> v) { return full(BlockCoords(v)).second; });
   if (search)
     findFull(keys, blocks, range, *search);
-  if (!mask.hasMask() || search)
+  if (!mask.hasMask() || search || rowsOfGroup == blocks.rows)
     return keys;
   keys.groupLow = p.func("group_low", vars, i32,
                          [&](ArrayRef<Scalar> v) { return lowest(BlockCoords(v), ofGroup(v)); });

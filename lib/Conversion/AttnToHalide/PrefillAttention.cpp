@@ -141,16 +141,18 @@ LogicalResult PrefillAttention::lower() {
 
 void PrefillAttention::buildKeys() {
   KeyRange range = buildCpuKeyRange(qBlockMask);
+  // Tiles multiply the keys that any row of a query block sees.
+  int64_t rowsOfGroup = inTiles ? blocks.rows : s.getContextRows();
   if (!qBlockMask.isComplete()) {
-    search = buildKeySearch(qBlockMask, regions, range, lanes, s.getContextRows(), isOneKvBlock);
+    search = buildKeySearch(qBlockMask, regions, range, lanes, rowsOfGroup, isOneKvBlock);
     range = search->found;
   } else if (!isOneKvBlock && !blocks.splits.isSplit()) {
     findGap(qBlockMask, range);
   }
   keys = found = {range, buildKvBlocks(blocks, range),
-                  buildFullKeys(qBlockMask, range, search, s.getContextRows())};
+                  buildFullKeys(qBlockMask, range, search, rowsOfGroup)};
   if (search && search->isShared)
-    sharedKeys = shareHeads(blocks, keys, blocks.rows / s.getContextRows());
+    sharedKeys = shareHeads(blocks, keys, blocks.rows / rowsOfGroup);
   reader.emplace(blocks, keys.range, buildKvHead(blocks), buildKvStart(blocks));
   bool areRuns = qBlockMask.startsWithKvBlock() && !range.hasGap() && !search && !inPairs;
   reader->lookUpPages(areRuns);

@@ -203,11 +203,11 @@ int64_t CpuPrefill::rowsOfBlock() {
 /// more.
 int64_t CpuPrefill::bestQBlock(int64_t rows) {
   using Costs = SmallVector<std::pair<int64_t, double>>;
-  Costs costOfRow = {{rowsOfBlock(), 1.0}, {32, isInTiles() ? 1.1 : 1.05}, {16, 1.3}};
-  if (isInTiles())
-    costOfRow.append({{128, 1.02}, {64, 1.05}});
-  else if (rowsOfBlock() > kRowGroup) // copies are of fewer rows' use
-    costOfRow = Costs{{rowsOfBlock(), 1.0}, {kRowGroup, 1.12}, {32, 1.3}, {16, 1.6}};
+  int64_t most = rowsOfBlock();
+  bool sharesCopies = has32VectorRegs && copiesKvBlocks();
+  Costs costOfRow = isInTiles()    ? Costs{{most, 1}, {128, 1.02}, {64, 1.05}, {32, 1.1}, {16, 1.3}}
+                    : sharesCopies ? Costs{{most, 1}, {kRowGroup, 1.12}, {32, 1.3}, {16, 1.6}}
+                                   : Costs{{most, 1}, {32, 1.05}, {16, 1.3}};
   auto cost = [&](std::pair<int64_t, double> block) {
     return llvm::divideCeil(rows, block.first) * block.first * block.second;
   };

@@ -37,7 +37,7 @@ namespace mlir::halide {
 /// is omitted if x is promised to be at least -126 or below 129.
 ::Halide::Expr exp2F32(::Halide::Expr x, bool clampLow, bool clampHigh);
 
-/// The same with a relative error of at most 2^-13, for x of at least -125.5 and below 128.
+/// The same with a relative error of at most 2^-13, for x of at least -126 and below 128.
 ::Halide::Expr exp2BF16(::Halide::Expr x);
 
 /// log(x) of an f32 that is 0 or a positive normal number.

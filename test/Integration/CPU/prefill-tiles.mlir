@@ -21,6 +21,8 @@
 // RUN: %{emulate} %t/quad.mlir 2>&1 | %{check}
 // RUN: %{select} --function paged > %t/paged.mlir
 // RUN: %{emulate} %t/paged.mlir --size num_pages=12,max_pages=5 2>&1 | %{check}
+// RUN: %{select} --function documents > %t/documents.mlir
+// RUN: %{emulate} %t/documents.mlir --size len=20,70 2>&1 | %{check}
 // RUN: grep -L bf16_tiles %t/*.mlir | count 0
 // AMX: emulated AMX: multiplies tiles
 // CHECK: cases, all within the allowed error
@@ -68,4 +70,14 @@ func.func @paged(%query: tensor<2x4x40x64xbf16>, %pool: tensor<?x16x2x64xbf16> {
   %prob = attn.softmax %masked : tensor<2x4x40x?xbf16>
   %context = attn.context %prob, %k : tensor<2x4x40x?xbf16>, tensor<2x2x?x64xbf16>
   return %context : tensor<2x4x40x64xbf16>
+}
+
+// Keys that a search finds for all heads.
+func.func @documents(%query: tensor<2x4x?x16xbf16> {attn.dims = [2, 4, "len", 16]}, %key: tensor<2x4x?x16xbf16> {attn.dims = [2, 4, "len", 16]},
+                     %ids: tensor<2x?xi32> {attn.dims = [2, "len"]}) -> tensor<2x4x?x16xbf16> {
+  %score = attn.score %query, %key scale(0.25) : tensor<2x4x?x16xbf16>, tensor<2x4x?x16xbf16>
+  %masked = attn.mask %score documents(%ids : tensor<2x?xi32>) : tensor<2x4x?x?xbf16>
+  %prob = attn.softmax %masked : tensor<2x4x?x?xbf16>
+  %context = attn.context %prob, %key : tensor<2x4x?x?xbf16>, tensor<2x4x?x16xbf16>
+  return %context : tensor<2x4x?x16xbf16>
 }

@@ -472,8 +472,8 @@ def Halide_Exp2BF16Op : Halide_Op<"exp2_bf16", [Pure]> {
   let summary = "2^x as accurate as bf16";
   let description = [{
     The `halide.exp2_bf16` operation returns 2^x with a relative error of at most 2^-13, for what is
-    then rounded to bf16. Whole numbers have exact powers; NaN stays NaN. The result is unspecified
-    for x below -125.5 or from 128 on.
+    then rounded to bf16. Whole numbers have exact powers, those below 2^-125.5 are 0; NaN stays
+    NaN. The result is unspecified for x below -126 or from 128 on.
 
     ```mlir
     %power = halide.exp2_bf16 %x
