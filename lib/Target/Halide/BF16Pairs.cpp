@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "BF16Pairs.h"
-#include "FloatExpressions.h"
 #include "MathFunctions.h"
 
 using namespace ::Halide;
@@ -133,6 +132,11 @@ static Expr roundToUpper(const Expr &x) {
   return select(isNaN, bits | make_const(u32, 0x400000), bits + 0x7fff + isOdd);
 }
 
+static Expr roundOneByElement(const Expr &x) {
+  int lanes = x.type().lanes();
+  return reinterpret(BFloat(16, lanes), cast(UInt(16, lanes), roundToUpper(x) >> 16));
+}
+
 static Expr roundByElement(const Expr &low, const Expr &high) {
   Type u32 = UInt(32, low.type().lanes());
   Expr upper = roundToUpper(high) & make_const(u32, 0xffff0000);
@@ -151,7 +155,7 @@ Expr mlir::halide::BF16PairsPass::visit(const Call *call) {
   std::vector<Expr> in = mutate(call->args);
   if (isRoundOne) {
     Expr rounded = roundOneByInstruction(in[0]);
-    return rounded.defined() ? rounded : convertFloat(call->type, in[0]);
+    return rounded.defined() ? rounded : roundOneByElement(in[0]);
   }
   if (isMade)
     return joinHalves(in[0], in[1]);
