@@ -126,8 +126,8 @@ Func buildScores(const KvReader &reader, const ScoreSteps &steps, Func dot,
                  const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators,
                  const ComputedKeys &computed = {});
 
-/// Masks products that are scores as they are, their scale part of the exponent, where they lie;
-/// false for others. Each is then stored once.
+/// Masks scores in place where they are the products: without a score_mod or a sink, the scale is
+/// part of the exponent. Returns false otherwise.
 bool maskProducts(const KvReader &reader, const ScoreSteps &steps, Func dot,
                   const StagedReads &staged, const FullKeys &keys, int64_t numAccumulators);
 

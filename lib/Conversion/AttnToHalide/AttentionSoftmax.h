@@ -24,7 +24,8 @@ public:
   /// 2^x: exactly 0 for small x and for -inf, exact for whole numbers, NaN for NaN.
   using Exp2 = Scalar (*)(Scalar x, bool besideSink);
 
-  /// Those that are rounded to bf16 may be less accurate than the factors of a rescaling.
+  /// `exp2OfScores` may be less accurate than `exp2`, which gives the factors of a rescaling, if
+  /// numerators are rounded to bf16.
   Numerators(const AttentionInputs &in, Exp2 exp2, Exp2 exp2OfScores);
   Numerators(const AttentionInputs &in, Exp2 exp2) : Numerators(in, exp2, exp2) {}
 

@@ -92,21 +92,19 @@ static void release(const attnc_context *call, void *given) {
     free(memory);
 }
 
-#ifdef __wasm__
-enum { has_sanitizer = 0 };
-static void __tsan_acquire(void *memory) { (void)memory; }
-static void __tsan_release(void *memory) { (void)memory; }
-#else
 /* Defined where a program is instrumented by ThreadSanitizer, which does not see the atomics of a
  * library that is not. */
 __attribute__((weak)) void __tsan_acquire(void *memory);
 __attribute__((weak)) void __tsan_release(void *memory);
-#define has_sanitizer (__tsan_acquire && __tsan_release)
+#ifdef __wasm__
+#define HAS_SANITIZER 0
+#else
+#define HAS_SANITIZER (__tsan_acquire && __tsan_release)
 #endif
 
 /* False if there is no room for more. */
 static int keep(attnc_context *call, void *given) {
-  if (has_sanitizer)
+  if (HAS_SANITIZER)
     __tsan_release(given);
   for (int i = 0; i < attnc_most_kept; ++i) {
     void *none = 0;
@@ -122,7 +120,7 @@ static void *take(attnc_context *call, int i) {
   if (!__atomic_load_n(&call->kept[i], __ATOMIC_RELAXED))
     return 0;
   void *given = __atomic_exchange_n(&call->kept[i], 0, __ATOMIC_ACQUIRE);
-  if (given && has_sanitizer)
+  if (given && HAS_SANITIZER)
     __tsan_acquire(given);
   return given;
 }

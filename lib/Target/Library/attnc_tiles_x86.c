@@ -8,6 +8,7 @@
  *
  *===------------------------------------------------------------------------===*/
 
+#include "attnc_support.h"
 #include "attnc_tiles.h"
 
 #include <immintrin.h>
@@ -15,14 +16,6 @@
 /*===------------------------------------------------------------------------===
  * By tiles
  *===------------------------------------------------------------------------===*/
-
-/* Whether the system saves vectors of 512 bits and their masks. */
-static int saves_wide_vectors(void) {
-  enum { masks = 1 << 5, upper_halves = 1 << 6, upper_vectors = 1 << 7 };
-  uint32_t low, high;
-  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return (low & (masks | upper_halves | upper_vectors)) == (masks | upper_halves | upper_vectors);
-}
 
 static int has_wide_vectors;
 
@@ -35,7 +28,8 @@ static int has_instructions(void) {
   int state = __atomic_load_n(&known, __ATOMIC_ACQUIRE);
   if (state == 0) {
     state = syscall(arch_prctl, request_permission, tile_data) == 0 ? 1 : -1;
-    __atomic_store_n(&has_wide_vectors, state > 0 && saves_wide_vectors(), __ATOMIC_RELAXED);
+    __atomic_store_n(&has_wide_vectors, (attnc_cpu_features() & attnc_avx512) != 0,
+                     __ATOMIC_RELAXED);
     __atomic_store_n(&known, state, __ATOMIC_RELEASE);
   }
   return state > 0;
@@ -157,8 +151,8 @@ typedef struct row_group {
   int32_t row, step, steps_in_place, packed_steps;
 } row_group;
 
-WITH_TILES INLINE void multiply_step(const char *a, int64_t a_row, const char *b, int64_t b_pair,
-                                     int has_lower, int has_right) {
+WITH_TILES INLINE void multiply_step(const char *a, const char *a_lower, int64_t a_row,
+                                     const char *b, int64_t b_pair, int has_lower, int has_right) {
   _tile_loadd(4, a, a_row);
   _tile_loadd(6, b, b_pair);
   _tile_dpbf16ps(0, 4, 6);
@@ -167,7 +161,7 @@ WITH_TILES INLINE void multiply_step(const char *a, int64_t a_row, const char *b
     _tile_dpbf16ps(1, 4, 7);
   }
   if (has_lower) {
-    _tile_loadd(5, a + side * a_row, a_row);
+    _tile_loadd(5, a_lower, a_row);
     _tile_dpbf16ps(2, 5, 6);
   }
   if (has_lower && has_right)
@@ -190,9 +184,10 @@ WITH_TILES INLINE void multiply_step(const char *a, int64_t a_row, const char *b
 WITH_TILES INLINE void multiply_columns(const row_group *g, int32_t column, int has_lower,
                                         int has_right) {
   const product *p = g->p;
+  const int64_t a_row = p->a_row, b_pair = p->b_pair, b_step = side * b_pair;
   char *sum = p->sum + g->row * p->sum_row + column * 4, *lower = sum + side * p->sum_row;
-  const char *a = p->a + g->row * p->a_row + g->step * row_bytes;
-  const char *b = p->b + g->step * side * p->b_pair + column * 4;
+  const char *a = p->a + g->row * a_row + g->step * row_bytes;
+  const char *b = p->b + g->step * b_step + column * 4;
   if (p->starts && g->step == 0) {
     FOR_EACH_SUM(ZERO);
   } else {
@@ -202,14 +197,19 @@ WITH_TILES INLINE void multiply_columns(const row_group *g, int32_t column, int 
   int packs = column == 0;
   if (packs && g->packed_steps)
     pack_step(p, g->row, pair, g->packed);
-  for (int32_t step = 0; step < g->steps_in_place; ++step, a += row_bytes, b += side * p->b_pair)
-    multiply_step(a, p->a_row, b, p->b_pair, has_lower, has_right);
+  const char *a_lower = a + side * a_row;
+  for (int32_t step = 0; step < g->steps_in_place; ++step) {
+    multiply_step(a, a_lower, a_row, b, b_pair, has_lower, has_right);
+    a += row_bytes;
+    a_lower += row_bytes;
+    b += b_step;
+  }
   a = g->packed;
-  for (int32_t step = 0; step < g->packed_steps; ++step, b += side * p->b_pair) {
+  for (int32_t step = 0; step < g->packed_steps; ++step, b += b_step) {
     char *next = g->packed + (step + 1) * bytes_of_step;
     if (packs && step + 1 < g->packed_steps)
       pack_step(p, g->row, pair + (step + 1) * side, next);
-    multiply_step(a, row_bytes, b, p->b_pair, has_lower, has_right);
+    multiply_step(a, a + side * row_bytes, row_bytes, b, b_pair, has_lower, has_right);
     a = next;
   }
   FOR_EACH_SUM(STORE);

@@ -1,4 +1,4 @@
-// Rounded to bf16 in vectors of 8 elements, as i64 has; the processor rounds 16.
+// Elements beside an i64 are computed, and rounded to bf16, in vectors of 8; the instruction rounds 16.
 // RUN: attnc verify %s | FileCheck %s
 // RUN: attnc compile %s -o %t --target x86-64-linux-avx512_zen4
 // RUN: attnc compile %s -o %t --target x86-64-linux-avx512_sapphirerapids

@@ -1,4 +1,5 @@
 /* Random products of bf16 matrices, by instructions and by vectors. */
+#include "attnc_cpu_x86.c"
 #include "attnc_tiles_x86.c"
 
 #include <math.h>
