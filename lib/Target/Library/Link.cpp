@@ -279,8 +279,11 @@ FailureOr<FileContent> attn::fillConstants(std::string object, const Constants &
   auto section = findConstants(object);
   if (!section)
     return report(section.takeError(), loc, "could not read the object");
-  if (!*section || (*section)->sh_size != constants.bytes)
-    return emitError(loc, "expected a section for constants in the object, found none");
+  if (!*section) // the linker drops constants that only tensors without elements are computed from
+    return FileContent{std::move(object)};
+  if ((*section)->sh_size != constants.bytes)
+    return emitError(loc) << "expected " << constants.bytes
+                          << " bytes for constants in the object, found " << (*section)->sh_size;
   (*section)->sh_type = llvm::ELF::SHT_PROGBITS;
   (*section)->sh_offset = object.size();
   return FileContent{std::move(object), constants.parts, constants.owner};
