@@ -13,7 +13,7 @@
 #include "AttentionCore.h"
 #include "Bodies.h"
 #include "ComposeSteps.h"
-#include "PackedRows.h"
+#include "FusePackedRows.h"
 #include "Shapes.h"
 #include "StoredTensors.h"
 

@@ -17,15 +17,6 @@ namespace mlir::attn {
 Value toHeadsFirst(OpBuilder &builder, Location loc, Value rows);
 Value toRowsFirst(OpBuilder &builder, Location loc, Value heads);
 
-/// Lets `op` compute packed rows alone, and read packed keys and values in place, where
-/// attn.unpack_rows unpacks them and attn.pack_rows packs the results. Returns whether ops between
-/// were moved to packed rows.
-bool takePackedRows(RewriterBase &rewriter, AttentionOp op);
-
-/// Lets what changes rows between attn.unpack_rows and `op`, each by itself, change packed ones.
-/// Returns whether there was anything.
-bool changePackedRows(RewriterBase &rewriter, AppendPagesOp op);
-
 } // namespace mlir::attn
 
 #endif // ATTNC_LIB_DIALECT_ATTN_PACKEDROWS_H
