@@ -32,7 +32,7 @@ static int64_t countLeastPages(Value offsets, const Sizes &sizes, mlir::attn::Si
         append && append.getOffsets() == offsets) {
       int64_t rows = get(append.getRows(), 2), pageSize = get(append.getPool(), append.getKeyDim());
       needed = std::max(needed, countPages(rows, pageSize));
-      share = get(append.getTable(), 0) / std::max<int64_t>(get(append.getRows(), 0), 1);
+      share = get(append.getTable(), 0) / std::max<int64_t>(get(append.getLength(), 0), 1);
     }
   return lengths == InputMaker::FullLengths ? share : std::min(std::max(needed, share / 2), share);
 }

@@ -205,9 +205,10 @@ static std::string describeAppended(Operation &append) {
   if (mlir::attn::getArgumentInPlace(&append))
     return "in place if a caller passes one tensor for both; copies it otherwise";
   auto whole = dyn_cast<BlockArgument>(append.getOperand(0));
-  StringRef reason = !whole               ? "is no argument"
-                     : !whole.hasOneUse() ? "has other readers"
-                                          : "has no result of the function for its rows";
+  bool isResult = llvm::any_of(append.getUsers(), llvm::IsaPred<func::ReturnOp>);
+  StringRef reason = !whole      ? "is no argument"
+                     : !isResult ? "has no result of the function for its rows"
+                                 : "has other readers";
   return ("copies what it appends to, which " + reason).str();
 }
 
@@ -217,9 +218,12 @@ static std::string describeUnpacked(Operation &unpack) {
     auto attention = dyn_cast<AttentionOp>(user);
     return attention && (attention.getKeyScales() || attention.getValueScales());
   });
-  return std::string("each sequence padded to all rows, as ") +
-         (haveScales ? "keys and values with scales are not read packed"
-                     : "no fused attention reads them packed by the same offsets");
+  StringRef reason = "no fused attention reads them packed by the same offsets";
+  if (haveScales)
+    reason = "keys and values with scales are not read packed";
+  else if (llvm::any_of(unpack.getUsers(), llvm::IsaPred<mlir::attn::AppendPagesOp>))
+    reason = "counts of attn.append_pages are not those of the offsets";
+  return ("each sequence padded to all rows, as " + reason).str();
 }
 
 static std::string describeResults(Operation &op, CostModel &costs) {

@@ -12,6 +12,8 @@
 
 #include "ArgumentName.h"
 
+#include "attnc/Dialect/Attn/Elements.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
@@ -59,14 +61,17 @@ private:
   SmallVector<KeyRange> intersect(ArrayRef<KeyRange> left, ArrayRef<KeyRange> right);
   KeyRange getRange(const MaskCondition &condition);
   void add(Sum &sum, Value value, uint64_t factor);
+  void addElement(Sum &sum, Value tensor, ArrayRef<Sum> places, uint64_t factor);
   std::string nameTerm(Value value);
-  std::string nameElement(tensor::ExtractOp extract);
+  std::string nameElement(Value tensor, ArrayRef<Sum> places);
   std::string write(Value value);
   std::string writeFactor(Value value);
 
   static constexpr size_t kMostRanges = 4;
   AttentionOp op;
   CostModel &costs;
+  /// What the arguments of the regions of maps stand for.
+  llvm::DenseMap<Value, std::pair<Value, SmallVector<Sum>>> elements;
 };
 } // namespace
 
@@ -103,17 +108,44 @@ std::string BoundWriter::writeFactor(Value value) {
   return StringRef(text).contains(' ') ? "(" + text + ")" : text;
 }
 
-/// `kv_len[b]`
-std::string BoundWriter::nameElement(tensor::ExtractOp extract) {
-  Value source = extract.getTensor();
-  while (Operation *producer = source.getDefiningOp()) {
-    if (producer->getNumOperands() == 0)
-      break;
-    source = producer->getOperand(0);
+/// `kv_len[b]`, or `page_lengths[b]` of what an op computes.
+std::string BoundWriter::nameElement(Value tensor, ArrayRef<Sum> places) {
+  while (mlir::attn::isMove(tensor.getDefiningOp()))
+    tensor = tensor.getDefiningOp()->getOperand(0);
+  std::string name = nameArgument(tensor);
+  if (Operation *producer = tensor.getDefiningOp())
+    name = isa<arith::ConstantOp>(producer) ? "constant" : producer->getName().stripDialect().str();
+  auto indices = llvm::map_to_vector(places, [](const Sum &place) { return ::write(place); });
+  return name + "[" + llvm::join(indices, ", ") + "]";
+}
+
+/// What a tensor is computed from, element by element, are terms of their own.
+void BoundWriter::addElement(Sum &sum, Value tensor, ArrayRef<Sum> places, uint64_t factor) {
+  Operation *producer = tensor.getDefiningOp();
+  if (isa_and_nonnull<arith::IndexCastOp, arith::ExtSIOp, tensor::CastOp>(producer))
+    return addElement(sum, producer->getOperand(0), places, factor);
+  if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(producer)) {
+    addElement(sum, producer->getOperand(0), places, factor);
+    return addElement(sum, producer->getOperand(1), places,
+                      isa<arith::AddIOp>(producer) ? factor : -factor);
   }
-  std::string name = nameArgument(source);
-  auto indices = llvm::map_to_vector(extract.getIndices(), [&](Value v) { return write(v); });
-  return (name.empty() ? "tensor" : name) + "[" + llvm::join(indices, ", ") + "]";
+  SmallVector<Sum> moved(places);
+  if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(producer)) {
+    for (auto [place, offset] : llvm::zip(moved, slice.getStaticOffsets()))
+      place.constant += offset;
+    bool isKnown = !llvm::is_contained(slice.getStaticOffsets(), mlir::ShapedType::kDynamic) &&
+                   llvm::all_of(slice.getStaticStrides(), [](int64_t step) { return step == 1; }) &&
+                   slice.getSourceType().getRank() == slice.getType().getRank();
+    if (isKnown)
+      return addElement(sum, slice.getSource(), moved, factor);
+  }
+  if (auto map = dyn_cast_or_null<mlir::attn::MapOp>(producer)) {
+    Block &body = map.getBody().front();
+    for (auto [argument, input] : llvm::zip(body.getArguments(), map.getInputs()))
+      elements[argument] = {input, moved};
+    return add(sum, body.getTerminator()->getOperand(0), factor);
+  }
+  sum.terms[nameElement(tensor, places)] += factor;
 }
 
 /// Of a value that is no sum.
@@ -123,8 +155,6 @@ std::string BoundWriter::nameTerm(Value value) {
     return argument.getArgNumber() < 4 ? names[argument.getArgNumber()].str() : "?";
   }
   Operation *producer = value.getDefiningOp();
-  if (auto extract = dyn_cast<tensor::ExtractOp>(producer))
-    return nameElement(extract);
   if (auto dim = dyn_cast<tensor::DimOp>(producer))
     if (std::optional<int64_t> index = dim.getConstantIndex())
       return costs.describeSize(dim.getSource(), *index);
@@ -159,6 +189,16 @@ void BoundWriter::add(Sum &sum, Value value, uint64_t factor) {
     return add(sum, producer->getOperand(0), factor * constant.getSExtValue());
   if (value == op.getMask().getArgument(3))
     return;
+  if (auto extract = value.getDefiningOp<tensor::ExtractOp>()) {
+    SmallVector<Sum> places(extract.getIndices().size());
+    for (auto [place, index] : llvm::zip(places, extract.getIndices()))
+      add(place, index, 1);
+    return addElement(sum, extract.getTensor(), places, factor);
+  }
+  if (auto element = elements.find(value); element != elements.end()) {
+    auto [tensor, places] = element->second;
+    return addElement(sum, tensor, places, factor);
+  }
   std::string term = nameTerm(value);
   int64_t number;
   if (!StringRef(term).getAsInteger(10, number))

@@ -175,7 +175,12 @@ FailureOr<int64_t> WrittenPages::get(int64_t b, int64_t key) {
 /// The number of rows that each sequence appends.
 static FailureOr<std::vector<int64_t>> countRows(AppendPagesOp op, Environment &env) {
   int64_t most = env.get(op.getRows()).shape[2];
-  std::vector<int64_t> counts(env.get(op.getRows()).shape[0], most);
+  std::vector<int64_t> counts(env.get(op.getLength()).shape[0], most);
+  if (op.getRowOffsets()) {
+    const Array &offsets = env.get(op.getRowOffsets());
+    for (auto [b, count] : llvm::enumerate(counts))
+      count = offsets.values[b + 1].integer - offsets.values[b].integer;
+  }
   if (op.getCounts())
     for (auto [b, count] : llvm::enumerate(env.get(op.getCounts()).values)) {
       if (count.integer < 0 || count.integer > most)
@@ -186,8 +191,18 @@ static FailureOr<std::vector<int64_t>> countRows(AppendPagesOp op, Environment &
   return counts;
 }
 
+/// The rows of each sequence, `[batch, num_kv_heads, new_len, head_dim]`.
+static FailureOr<Array> getRows(AppendPagesOp op, Environment &env) {
+  const Array &rows = env.get(op.getRows());
+  return op.getRowOffsets() ? unpackRows(op, rows, op.getRowOffsets(), /*isHeadsFirst=*/true, env)
+                            : rows;
+}
+
 static LogicalResult evaluate(AppendPagesOp op, Environment &env) {
-  const Array &rows = env.get(op.getRows()), &length = env.get(op.getLength());
+  const Array &length = env.get(op.getLength());
+  FailureOr<Array> rows = getRows(op, env);
+  if (failed(rows))
+    return failure();
   Array result = env.get(op.getPool());
   int64_t pageSize = result.shape[op.getKeyDim()];
   PageTable table(getPagedTensors(op), pageSize, env);
@@ -195,7 +210,7 @@ static LogicalResult evaluate(AppendPagesOp op, Environment &env) {
   if (failed(table.checkOffsets(op)) || failed(counts))
     return failure();
   WrittenPages pages(op, table, pageSize, result.shape[0]);
-  for (int64_t b = 0; b < rows.shape[0]; ++b) {
+  for (int64_t b = 0; b < rows->shape[0]; ++b) {
     int64_t first = length.values[b].integer, room = table.getRoom(b);
     if (first < 0 || first > room - (*counts)[b])
       return op.emitError("expected the length of sequence ")
@@ -205,13 +220,13 @@ static LogicalResult evaluate(AppendPagesOp op, Environment &env) {
       FailureOr<int64_t> page = pages.get(b, first + t);
       if (failed(page))
         return failure();
-      for (int64_t h = 0; h < rows.shape[1]; ++h)
-        for (int64_t d = 0; d < rows.shape[3]; ++d) {
+      for (int64_t h = 0; h < rows->shape[1]; ++h)
+        for (int64_t d = 0; d < rows->shape[3]; ++d) {
           int64_t key = (first + t) % pageSize, head = h;
           if (op.isHeadsFirst())
             std::swap(key, head);
           result.values[getLinear(result.shape, {*page, key, head, d})] =
-              rows.values[getLinear(rows.shape, {b, h, t, d})];
+              rows->values[getLinear(rows->shape, {b, h, t, d})];
         }
     }
   }

@@ -35,11 +35,28 @@ std::string attnc::describePlace(Location loc) {
   return node.empty() ? file : file + ": " + node;
 }
 
+/// Says which op of the dialect an op without a dialect's name may be, where MLIR lists dialects.
+static LogicalResult printUnknownOp(Diagnostic &diagnostic) {
+  std::string text = diagnostic.str();
+  StringRef name = text;
+  if (!name.consume_front("Dialect `' not found for custom op '"))
+    return failure();
+  name = name.take_until([](char c) { return c == '\''; });
+  std::string op = ("attn." + name).str();
+  if (!RegisteredOperationName::lookup(op, diagnostic.getLocation().getContext()))
+    return failure();
+  emitError(diagnostic.getLocation(), "custom op '")
+      << name << "' is unknown; did you mean '" << op << "'?";
+  return success();
+}
+
 DiagnosticPrinter::DiagnosticPrinter(llvm::SourceMgr &sources, MLIRContext *context)
     : SourceMgrDiagnosticHandler(sources, context, errorStream()),
       engine(context->getDiagEngine()) {
   // Handlers are called newest first; failure passes the diagnostic on.
   counter = engine.registerHandler([this](Diagnostic &diagnostic) {
+    if (succeeded(printUnknownOp(diagnostic)))
+      return success();
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       countError();
     return printWithoutLine(diagnostic);

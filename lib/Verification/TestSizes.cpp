@@ -90,7 +90,7 @@ void SizeFitter::fitRows(mlir::attn::AppendPagesOp op) {
 
 /// A sequence has as many pages as its rows may be written to, wherever in a page they begin.
 void SizeFitter::fitRowsInCsr(mlir::attn::AppendPagesOp op) {
-  auto rows = get(op.getRows(), 2), pages = get(op.getTable(), 0), batch = get(op.getRows(), 0),
+  auto rows = get(op.getRows(), 2), pages = get(op.getTable(), 0), batch = get(op.getLength(), 0),
        size = get(op.getPool(), op.getKeyDim());
   if (!rows || !pages || !batch || !size || *pages >= *batch * countPages(*rows, *size))
     return;

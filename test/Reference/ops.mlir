@@ -357,7 +357,10 @@ func.func @packed() -> (tensor<2x1x3x1xf32> {attn.name = "rows"}, tensor<3x1x1xf
 // APPEND-NEXT: first 12 2 21 4 5 11
 // APPEND: csr: f32[3, 2, 1, 1]
 // APPEND-NEXT: first 12 2 21 4 5 11
-func.func @append() -> (tensor<3x2x1x1xf32> {attn.name = "r"}, tensor<3x2x1x1xf32> {attn.name = "csr"}) {
+// APPEND: packed: f32[3, 2, 1, 1]
+// APPEND-NEXT: first 12 2 21 4 5 11
+func.func @append() -> (tensor<3x2x1x1xf32> {attn.name = "r"}, tensor<3x2x1x1xf32> {attn.name = "csr"},
+                        tensor<3x2x1x1xf32> {attn.name = "packed"}) {
   %pool = arith.constant dense<[[[[1.0]], [[2.0]]], [[[3.0]], [[4.0]]], [[[5.0]], [[6.0]]]]> : tensor<3x2x1x1xf32>
   %rows = arith.constant dense<[[[[11.0], [12.0]]], [[[21.0], [22.0]]]]> : tensor<2x1x2x1xf32>
   %table = arith.constant dense<[[2, 0], [1, -1]]> : tensor<2x2xi32>
@@ -369,7 +372,11 @@ func.func @append() -> (tensor<3x2x1x1xf32> {attn.name = "r"}, tensor<3x2x1x1xf3
   %indptr = arith.constant dense<[0, 2, 3]> : tensor<3xi32>
   %csr = attn.append_pages %pool[%indices] offsets(%indptr : tensor<3xi32>), %rows, %length counts(%n : tensor<2xi32>)
       : tensor<3x2x1x1xf32>, tensor<3xi32>, tensor<2x1x2x1xf32>, tensor<2xi32>
-  return %r, %csr : tensor<3x2x1x1xf32>, tensor<3x2x1x1xf32>
+  %packed = arith.constant dense<[[[[11.0], [12.0], [21.0]]]]> : tensor<1x1x3x1xf32>
+  %offsets = arith.constant dense<[0, 2, 3]> : tensor<3xi32>
+  %p = attn.append_pages %pool[%table], %packed, %length row_offsets(%offsets : tensor<3xi32>)
+      : tensor<3x2x1x1xf32>, tensor<2x2xi32>, tensor<1x1x3x1xf32>, tensor<2xi32>
+  return %r, %csr, %p : tensor<3x2x1x1xf32>, tensor<3x2x1x1xf32>, tensor<3x2x1x1xf32>
 }
 
 // The scales are 254 / 127, 0 and, with an infinity, infinite.

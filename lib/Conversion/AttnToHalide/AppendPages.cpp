@@ -18,7 +18,8 @@ using namespace mlir::attn;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The keys that the rows of each sequence become.
+/// The keys that the rows of each sequence become. Lengths, counts and offsets have been checked;
+/// clamps keep a caller's later writes from harm.
 class NewKeys {
 public:
   NewKeys(PipelineBuilder &p, AppendPagesOp op)
@@ -28,28 +29,25 @@ public:
               p.extent(pool, 3)) {
     if (op.getCounts())
       counts = p.input("counts", op.getCounts());
+    if (op.getRowOffsets())
+      packed.emplace(p, "row_", op.getRowOffsets(), getMaxRows());
   }
 
   Scalar getBatch() const { return p.extent(length, 0); }
   Scalar getMaxRows() const { return p.extent(rows, 1); }
-  /// The number of sequence b's rows, and of its keys before them. They have been checked; the
-  /// clamp keeps a caller's later writes from harm.
+  /// The number of sequence b's rows, and of its keys before them.
   Scalar countOf(Scalar b) const {
+    if (packed)
+      return packed->lengthOf(b);
     return Value(counts) ? read(counts, b, getMaxRows()) : getMaxRows();
   }
   Scalar firstOf(Scalar b) const { return read(length, b, pages.getNumKeys()); }
 
-  /// The entries of the table whose pages rows may be written to: the first reduction counts those
-  /// of a sequence, the second one sequences.
-  SmallVector<Reduction> getEntries() const;
-  /// An entry's place in the table.
-  SmallVector<Scalar> placeOf(ArrayRef<Scalar> entry) const;
-  /// Whether rows are written to the page of the entry.
-  Scalar isWritten(ArrayRef<Scalar> entry) const;
-
   PipelineBuilder &p;
   Func table, rows, pool, length, counts;
   PageTable pages;
+  /// None if each sequence has a batch of rows.
+  std::optional<PackedSequences> packed;
 
 private:
   Scalar read(Func lengths, Scalar b, Scalar most) const {
@@ -58,24 +56,83 @@ private:
     return convert(value, p.b().getI32Type());
   }
 };
+
+/// The entries of the table whose pages rows may be written to, numbered sequence by sequence:
+/// those of packed rows without gaps, of others as many for each sequence. Funcs are read from 0
+/// on: without entries they still have an element, as the memory of devices is never empty.
+class Entries {
+public:
+  Entries(NewKeys &keys, int64_t lanes);
+
+  /// A call has at most this many.
+  Scalar getMaxCount() const { return maxCount; }
+  /// An entry's place in the table.
+  SmallVector<Scalar> placeOf(Scalar entry) const;
+  /// Whether rows are written to the page of the entry.
+  Scalar isWritten(Scalar entry) const;
+
+private:
+  /// A sequence's entry that rows are written to first.
+  Scalar firstOf(Scalar b) const { return keys.firstOf(b) / pageSize; }
+  Scalar countOf(Scalar b) const;
+  Scalar sequenceOf(Scalar entry) const;
+  /// The number of the entry in its sequence's row of the table.
+  Scalar indexOf(Scalar entry) const;
+
+  PipelineBuilder &p;
+  NewKeys &keys;
+  Scalar pageSize, perSequence, maxCount;
+  /// Of packed rows: how many entries there are before those of sequence x, and the sequence of
+  /// entry x.
+  Func before, sequences;
+};
 } // namespace
 
-SmallVector<Reduction> NewKeys::getEntries() const {
-  Scalar size = pages.getPageSize();
-  Scalar most = (getMaxRows() + size - 2) / size + 1; // from the last row of a page on
-  return {{"e", min(most, pages.getMaxPages())}, {"b", getBatch()}};
+Entries::Entries(NewKeys &keys, int64_t lanes)
+    : p(keys.p), keys(keys), pageSize(keys.pages.getPageSize()) {
+  Scalar rows = keys.getMaxRows(), batch = keys.getBatch(), maxPages = keys.pages.getMaxPages();
+  if (!keys.packed) {
+    perSequence = min((rows + pageSize - 2) / pageSize + 1, maxPages); // from a page's last row on
+    maxCount = perSequence * batch;
+    return;
+  }
+  Scalar most = rows / pageSize + min(rows, batch) * 2; // a sequence may begin and end in a page
+  maxCount = select(maxPages > 0, most, p.i32(0));
+  before = p.func("entries_before", {"x"}, p.b().getI32Type(),
+                  [&](ArrayRef<Scalar>) { return p.i32(0); });
+  p.update(before, {}, {{"r", batch}}, [&](ArrayRef<Scalar>, ArrayRef<Scalar> r) -> Update {
+    return {before(r[0]) + countOf(r[0]), {r[0] + 1}};
+  });
+  p.computeRoot(before);
+  sequences =
+      findSequences(p, "entry_sequence", batch, [&](Scalar b) { return before(b + 1); }, lanes);
 }
 
-SmallVector<Scalar> NewKeys::placeOf(ArrayRef<Scalar> entry) const {
-  Scalar b = entry[1], i = firstOf(b) / pages.getPageSize() + entry[0];
-  Scalar last = pages.getMaxPages() - 1;
-  return pages.placeOf(unsafePromiseClamped(min(i, last), p.i32(0), last), p.i32(0), b);
+Scalar Entries::countOf(Scalar b) const {
+  Scalar first = keys.firstOf(b), count = keys.countOf(b);
+  return select(count > 0, (first + count - 1) / pageSize - first / pageSize + 1, p.i32(0));
 }
 
-Scalar NewKeys::isWritten(ArrayRef<Scalar> entry) const {
-  Scalar b = entry[1], first = firstOf(b), count = countOf(b), size = pages.getPageSize();
-  Scalar begin = (first / size + entry[0]) * size;
-  return count > 0 && begin < first + count;
+Scalar Entries::sequenceOf(Scalar entry) const {
+  Scalar b = keys.packed ? sequences(max(entry, 0)) : entry / max(perSequence, 1);
+  Scalar last = keys.getBatch() - 1;
+  return unsafePromiseClamped(min(b, last), p.i32(0), last);
+}
+
+Scalar Entries::indexOf(Scalar entry) const {
+  Scalar b = sequenceOf(entry);
+  return firstOf(b) + entry - (keys.packed ? before(max(b, 0)) : b * perSequence);
+}
+
+SmallVector<Scalar> Entries::placeOf(Scalar entry) const {
+  Scalar last = keys.pages.getMaxPages() - 1, index = min(max(indexOf(entry), 0), last);
+  return keys.pages.placeOf(unsafePromiseClamped(index, p.i32(0), last), p.i32(0),
+                            sequenceOf(entry));
+}
+
+Scalar Entries::isWritten(Scalar entry) const {
+  Scalar b = sequenceOf(entry);
+  return indexOf(entry) - firstOf(b) < countOf(b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -97,12 +154,14 @@ static LogicalResult lowerWrongLengths(PipelineBuilder &p, AppendPagesOp op) {
   });
 }
 
-static LogicalResult lowerWrongPages(PipelineBuilder &p, AppendPagesOp op) {
+static LogicalResult lowerWrongPages(PipelineBuilder &p, AppendPagesOp op, int64_t lanes) {
   NewKeys keys(p, op);
-  return lowerFirstWrong(p, keys.table, keys.getEntries(), [&](ArrayRef<Scalar> entry) {
-    SmallVector<Scalar> place = keys.placeOf(entry);
+  Entries entries(keys, lanes);
+  Reduction all = {"e", entries.getMaxCount()};
+  return lowerFirstWrong(p, keys.table, all, [&](ArrayRef<Scalar> entry) {
+    SmallVector<Scalar> place = entries.placeOf(entry[0]);
     Scalar page = keys.table(place);
-    page = select(keys.isWritten(entry), page, page.constant(0));
+    page = select(entries.isWritten(entry[0]), page, page.constant(0));
     Scalar numPages = convert(keys.pages.getNumPages(), page.getType());
     return CheckedElement{place, page < 0 || page >= numPages};
   });
@@ -110,40 +169,38 @@ static LogicalResult lowerWrongPages(PipelineBuilder &p, AppendPagesOp op) {
 
 /// Pages that rows are written to, by the number of their entry; others are negative and differ. An
 /// empty table is not read: there are no entries then.
-static Func findWrittenPages(NewKeys &keys, ArrayRef<Reduction> entries,
-                             function_ref<Scalar(ArrayRef<Scalar> entry)> numberOf) {
+static Func findWrittenPages(NewKeys &keys, const Entries &entries) {
   PipelineBuilder &p = keys.p;
   Type i32 = p.b().getI32Type();
   Func pages = p.func("written", {"x"}, i32, [&](ArrayRef<Scalar> v) { return -v[0] - 1; });
-  p.update(pages, {}, entries, [&](ArrayRef<Scalar>, ArrayRef<Scalar> entry) -> Update {
-    Scalar number = numberOf(entry), page = convert(keys.table(keys.placeOf(entry)), i32);
-    return {select(keys.isWritten(entry), page, -number - 1), {number}};
+  Reduction all = {"e", entries.getMaxCount()};
+  p.update(pages, {}, all, [&](ArrayRef<Scalar>, ArrayRef<Scalar> entry) -> Update {
+    Scalar number = entry[0], page = convert(keys.table(entries.placeOf(number)), i32);
+    return {select(entries.isWritten(number), page, -number - 1), {number}};
   });
   p.computeRoot(pages);
   return pages;
 }
 
-/// Each entry is compared with all: their number is that of the pages written. Without entries
-/// there is still a number, as the memory of devices is never empty.
-static LogicalResult lowerSharedPages(PipelineBuilder &p, AppendPagesOp op, const CpuInfo &cpu) {
+/// Each entry is compared with all: their number is that of the pages written.
+static LogicalResult lowerSharedPages(PipelineBuilder &p, AppendPagesOp op, int64_t lanes) {
   NewKeys keys(p, op);
-  SmallVector<Reduction> entries = keys.getEntries();
-  Scalar perSequence = max(entries[0].extent, 1), all = max(perSequence * entries[1].extent, 1);
-  auto numberOf = [&](ArrayRef<Scalar> entry) { return max(entry[1] * perSequence + entry[0], 0); };
-  Func pages = findWrittenPages(keys, entries, numberOf);
+  Entries entries(keys, lanes);
+  Func pages = findWrittenPages(keys, entries);
   Type i32 = p.b().getI32Type();
   Func shared = p.func("shared", {"x"}, i32, [&](ArrayRef<Scalar>) { return p.i32(0); });
-  p.update(shared, {"x"}, {{"r", all}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+  Reduction all = {"r", max(entries.getMaxCount(), 1)};
+  p.update(shared, {"x"}, all, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
     return max(shared(v), convert(pages(r[0]) == pages(v[0]) && r[0] < v[0], i32));
   });
   p.computeRoot(shared);
   StageLoops loops = p.stage(shared, 0);
-  auto [outer, inner] =
-      p.split(loops["x"], lanesFor(cpu, i32), halide::TailStrategy::guard_with_if);
+  auto [outer, inner] = p.split(loops["x"], lanes, halide::TailStrategy::guard_with_if);
   p.reorder({inner, loops["r"], outer});
   p.vectorize(inner);
-  return lowerFirstWrong(p, keys.table, entries, [&](ArrayRef<Scalar> entry) {
-    return CheckedElement{keys.placeOf(entry), shared(numberOf(entry)) > 0};
+  Reduction checked = {"e", entries.getMaxCount()};
+  return lowerFirstWrong(p, keys.table, checked, [&](ArrayRef<Scalar> entry) {
+    return CheckedElement{entries.placeOf(entry[0]), shared(max(entry[0], 0)) > 0};
   });
 }
 
@@ -162,12 +219,11 @@ static LogicalResult requireRoom(AppendPagesOp op, FunctionConverter &converter)
 
 static LogicalResult requireOwnPages(AppendPagesOp op, FunctionConverter &converter) {
   CheckedTensor table{op, op.getTable(), "the page table"};
-  auto lowerShared = [&](PipelineBuilder &p) {
-    return lowerSharedPages(p, op, converter.getCpu());
-  };
-  if (failed(requireElements(
-          table, "wrong_pages", "to be a page of the pool",
-          [&](PipelineBuilder &p) { return lowerWrongPages(p, op); }, converter)))
+  int64_t lanes = lanesFor(converter.getCpu(), IntegerType::get(op.getContext(), 32));
+  auto lowerWrong = [&](PipelineBuilder &p) { return lowerWrongPages(p, op, lanes); };
+  auto lowerShared = [&](PipelineBuilder &p) { return lowerSharedPages(p, op, lanes); };
+  if (failed(
+          requireElements(table, "wrong_pages", "to be a page of the pool", lowerWrong, converter)))
     return failure();
   return requireElements(table, "shared_pages", "to be a page that no other entry appends to",
                          lowerShared, converter);
@@ -183,9 +239,20 @@ static LogicalResult lowerAppendPages(PipelineBuilder &p, AppendPagesOp op, cons
   RankedTensorType type = op.getType();
   NewKeys keys(p, op);
   PageTable &pages = keys.pages;
+  Func sequences; // of packed rows
+  if (keys.packed)
+    sequences = findSequences(
+        p, "row_sequence", keys.getBatch(), [&](Scalar b) { return keys.packed->startOf(b + 1); },
+        lanesFor(cpu, p.b().getI32Type()));
   buildScattered(p, keys.rows, type, lanesFor(cpu, type.getElementType()), [&](ArrayRef<Scalar> v) {
-    Scalar d = v[0], t = v[1], h = v[2], b = v[3], first = keys.firstOf(b);
-    Scalar number = min(first + t, pages.getNumKeys() - 1);
+    Scalar d = v[0], t = v[1], h = v[2], b = v[3];
+    if (keys.packed) {
+      Scalar last = keys.getBatch() - 1;
+      b = unsafePromiseClamped(min(sequences(max(v[1], 0)), last), p.i32(0), last);
+      t = v[1] - keys.packed->startOf(b);
+    }
+    Scalar first = keys.firstOf(b);
+    Scalar number = clamp(first + t, p.i32(0), pages.getNumKeys() - 1);
     Scalar row = pages.rowOf(number), page = pages.pageOf(number, h, b);
     SmallVector<Scalar> at = {d, h, row, page};
     if (op.isHeadsFirst())

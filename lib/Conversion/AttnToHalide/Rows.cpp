@@ -240,6 +240,60 @@ SmallVector<Scalar> attn::without(ArrayRef<Scalar> coords, int64_t axis) {
   return rest;
 }
 
+RowExtremes attn::buildRowExtremes(PipelineBuilder &p, StringRef name, Func f, Scalar extent,
+                                   Scalar init, function_ref<Scalar(Scalar, Scalar)> combine,
+                                   int64_t lanes) {
+  std::optional<int64_t> known = getConstantIntValue(Value(extent));
+  while (known && lanes > 2 && lanes > *known)
+    lanes /= 2;
+  SmallVector<StringRef> vars = varNames(f.getRank());
+  auto addFunc = [&](int64_t count, ArrayRef<StringRef> vars, Body body) {
+    return p.func((name + "_of_" + Twine(count)).str(), vars, f.getElementType(), body);
+  };
+  auto replaceFirst = [](ArrayRef<Scalar> v, Scalar first) {
+    return along(v.drop_front(), 0, first);
+  };
+  Func last = addFunc(lanes, vars, [&](ArrayRef<Scalar>) { return init; });
+  p.update(last, vars, {{"r", extent / lanes}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             return combine(last(v), f(replaceFirst(v, r[0] * lanes + v[0])));
+           });
+  bool hasTail = !known || *known % lanes != 0;
+  RowExtremes extremes = {lanes, {last}, {}, hasTail};
+  for (int64_t half = lanes / 2; half > 1; half /= 2) {
+    last = addFunc(half, vars, [&](ArrayRef<Scalar> v) {
+      return combine(last(v), last(replaceFirst(v, v[0] + half)));
+    });
+    extremes.ofLanes.push_back(last);
+  }
+  vars.erase(vars.begin());
+  extremes.result = p.func(name, vars, f.getElementType(), [&](ArrayRef<Scalar> v) {
+    return combine(last(along(v, 0, p.i32(0))), last(along(v, 0, p.i32(1))));
+  });
+  if (!hasTail)
+    return extremes;
+  Func &result = extremes.result;
+  p.update(result, vars, {{"tail", extent % lanes}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             return combine(result(v), f(along(v, 0, extent / lanes * lanes + r[0])));
+           });
+  return extremes;
+}
+
+void attn::scheduleRowExtremes(PipelineBuilder &p, const RowExtremes &extremes,
+                               function_ref<void(Func)> place) {
+  int64_t count = extremes.lanes;
+  for (Func f : extremes.ofLanes) {
+    p.boundExtent(f, 0, count);
+    place(f);
+    if (count == extremes.lanes)
+      vectorizeLanes(p, f, p.loops(f, 0), /*lane=*/0, /*tile=*/{});
+    else
+      p.vectorize(p.loops(f).front());
+    count /= 2;
+  }
+}
+
 Func attn::reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
                        Number init, function_ref<Scalar(Scalar, Scalar)> combine) {
   SmallVector<StringRef> names = varNames(f.getRank());

@@ -86,6 +86,21 @@ SmallVector<Scalar> without(ArrayRef<Scalar> coords, int64_t axis);
 Func reduceAlong(PipelineBuilder &p, StringRef name, Func f, int64_t axis, Scalar extent,
                  Number init, function_ref<Scalar(Scalar, Scalar)> combine);
 
+/// The largest or least elements along dimension 0, NaN if one is: of each lane, of halves of the
+/// lanes, and of all. Halide doesn't know that these may be combined in any order.
+struct RowExtremes {
+  int64_t lanes;
+  SmallVector<Func> ofLanes;
+  Func result;
+  /// Whether elements behind the last vector are combined by an update of the result.
+  bool hasTail;
+};
+RowExtremes buildRowExtremes(PipelineBuilder &p, StringRef name, Func f, Scalar extent, Scalar init,
+                             function_ref<Scalar(Scalar, Scalar)> combine, int64_t lanes);
+/// Vectorizes the lanes; `place` says where they are computed.
+void scheduleRowExtremes(PipelineBuilder &p, const RowExtremes &extremes,
+                         function_ref<void(Func)> place);
+
 /// Partial sums, one per lane; the sums of a block of them, null without blocks; and the loop that
 /// adds the lanes up.
 struct LaneSums {

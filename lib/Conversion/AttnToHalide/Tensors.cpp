@@ -147,9 +147,27 @@ static Scalar finish(ReduceKind kind, Scalar x, Scalar count) {
   return kind == ReduceKind::l2 ? sqrt(x) : x;
 }
 
+static bool isExtreme(ReduceKind kind) {
+  return kind == ReduceKind::max || kind == ReduceKind::min;
+}
+
 /// NaN-propagating minima and maxima are not associative for Halide: lanes can't share them.
 static bool sharesLanes(ReduceKind kind, Type type) {
-  return isa<FloatType>(type) && kind != ReduceKind::max && kind != ReduceKind::min;
+  return isa<FloatType>(type) && !isExtreme(kind);
+}
+
+/// Computes extremes ahead of everything, rows in parallel.
+static void scheduleExtremes(PipelineBuilder &p, const RowExtremes &extremes) {
+  Func result = extremes.result;
+  p.computeRoot(result);
+  int64_t numKept = result.getRank();
+  if (numKept > 1)
+    p.parallel(p.loops(result).back());
+  if (numKept > 1 && extremes.hasTail)
+    p.parallel(p.loops(result, 0)[numKept - 1]);
+  scheduleRowExtremes(p, extremes, [&](Func f) {
+    return numKept > 0 ? p.computeAt(f, p.loops(result).front()) : p.computeRoot(f);
+  });
 }
 
 /// The input's innermost dimension is either reduced, across lanes if the operator allows, or kept
@@ -248,7 +266,12 @@ static LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo 
   Type element = type.getElementType();
   ReduceDims dims(op);
   Func input = p.input("input", op.getInput());
-  Func acc = buildReduce(p, op, dims, input);
+  std::optional<RowExtremes> extremes;
+  if (isExtreme(op.getKind()) && dims.alongRows() && dims.numKept() + 1 == input.getRank())
+    extremes = buildRowExtremes(
+        p, "acc", input, p.extent(input, 0), initialValue(p, op.getKind(), element),
+        [&](Scalar x, Scalar y) { return combine(op.getKind(), x, y); }, lanesFor(cpu, element));
+  Func acc = extremes ? extremes->result : buildReduce(p, op, dims, input);
   auto body = [&](ArrayRef<Scalar> v) {
     Scalar x = acc(op.getKeepDims() ? dims.keep(v) : SmallVector<Scalar>(v));
     if (isa<FloatType>(element))
@@ -257,7 +280,10 @@ static LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo 
   };
   int64_t lanes = lanesFor(cpu, acc.getElementType());
   buildOutput(p, "result", type, lanes, body);
-  scheduleReduce(p, acc, dims.alongRows(), sharesLanes(op.getKind(), element), lanes);
+  if (extremes)
+    scheduleExtremes(p, *extremes);
+  else
+    scheduleReduce(p, acc, dims.alongRows(), sharesLanes(op.getKind(), element), lanes);
   return success();
 }
 
@@ -274,8 +300,11 @@ static LogicalResult lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) 
 
   Func score =
       p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
-  Func top =
-      reduceAlong(p, "max", score, 0, extent, -kInf, [](Scalar x, Scalar y) { return max(x, y); });
+  int64_t lanes = lanesFor(cpu, acc);
+  RowExtremes extremes = buildRowExtremes(
+      p, "max", score, extent, p.constant(acc, -kInf), [](Scalar x, Scalar y) { return max(x, y); },
+      lanes);
+  Func top = extremes.result;
   Func power = p.func("power", vars, acc, [&](ArrayRef<Scalar> v) {
     return strictFloat(exp(score(v) - top(v.drop_front())));
   });
@@ -289,9 +318,8 @@ static LogicalResult lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) 
       });
   p.output(lse, type);
 
-  int64_t lanes = lanesFor(cpu, acc);
   scheduleOutput(p, lse, lanes);
-  scheduleReduce(p, top, /*alongRows=*/true, /*inLanes=*/false, lanes);
+  scheduleExtremes(p, extremes);
   scheduleReduce(p, sum, /*alongRows=*/true, /*inLanes=*/true, lanes);
   return success();
 }

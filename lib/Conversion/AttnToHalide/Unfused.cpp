@@ -222,8 +222,13 @@ static LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInf
 
   Func score =
       p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
-  Func top = reduceAlong(p, "max", score, axis, extent, -kInf,
-                         [](Scalar x, Scalar y) { return max(x, y); });
+  int64_t lanes = lanesFor(cpu, acc);
+  auto larger = [](Scalar x, Scalar y) { return max(x, y); };
+  RowExtremes extremes;
+  if (axis == 0)
+    extremes = buildRowExtremes(p, "max", score, extent, p.constant(acc, -kInf), larger, lanes);
+  Func top =
+      axis == 0 ? extremes.result : reduceAlong(p, "max", score, axis, extent, -kInf, larger);
   // -inf less -inf is NaN; a masked score is 0 whatever the row's maximum.
   Func power = p.func("power", vars, acc, [&](ArrayRef<Scalar> v) {
     Scalar s = score(v);
@@ -237,13 +242,13 @@ static LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInf
   p.output(prob, type);
 
   // Along rows everything happens inside a row; along columns, rows are the vectors.
-  int64_t lanes = lanesFor(cpu, acc);
   OutputLoops out = scheduleOutput(p, prob, lanes);
   if (axis > 0) {
     scheduleRowReduction(p, top, OutputLoops(), lanes);
     scheduleRowSum(p, sum, extent, OutputLoops(), lanes);
   } else {
     computeAtRow(p, top, out);
+    scheduleRowExtremes(p, extremes, [&](Func f) { computeAtRow(p, f, out); });
     scheduleSumAlongRow(p, sum, extent, out, lanes, LaneOrder::byHalves);
   }
   computeAtRow(p, power, axis > 0 ? OutputLoops() : out);

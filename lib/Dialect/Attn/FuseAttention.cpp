@@ -320,7 +320,7 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
       visit(rewriter, softmax);
     if (remarks)
       getOperation().walk(remarkWithoutSoftmax);
-    getOperation().walk([&](AppendPagesOp op) { changesRows |= changePackedRows(rewriter, op); });
+    getOperation().walk([&](AppendPagesOp op) { changesRows |= takePackedRows(rewriter, op); });
     if (!changesRows)
       return;
     // Queries and keys have the same positions, quantised rows and their scales one op.

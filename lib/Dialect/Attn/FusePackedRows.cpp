@@ -117,9 +117,15 @@ static bool takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
       result.setType(getPackedType(result, sizeOf(query, 2)));
   });
   rewriter.setInsertionPointAfter(op);
-  rewriter.replaceOp(context, toRowsFirst(rewriter, op.getLoc(), op.getResult()));
+  auto replace = [&](PackRowsOp pack, Value heads) {
+    Value rows = toRowsFirst(rewriter, op.getLoc(), heads);
+    if (rows.getType() != pack.getType()) // which may say less
+      rows = tensor::CastOp::create(rewriter, op.getLoc(), pack.getType(), rows);
+    rewriter.replaceOp(pack, rows);
+  };
+  replace(context, op.getResult());
   if (lse)
-    rewriter.replaceOp(lse, toRowsFirst(rewriter, op.getLoc(), op.getLse()));
+    replace(lse, op.getLse());
   eraseUnread(rewriter, *steps);
   return !steps->areNone();
 }
@@ -153,16 +159,27 @@ static bool areLengths(Value counts, Value offsets) {
          isSliceFrom(tensorOf(difference.getRhs()), offsets, 0);
 }
 
-bool attn::changePackedRows(RewriterBase &rewriter, AppendPagesOp op) {
+bool attn::takePackedRows(RewriterBase &rewriter, AppendPagesOp op) {
   std::optional<RowSteps> steps = op.getCounts() ? RowSteps::find(op.getRows()) : std::nullopt;
-  if (!steps || steps->areNone())
+  if (!steps)
     return false;
-  if (steps->dependOnPosition() && !areLengths(op.getCounts(), steps->getOffsets()))
+  bool takesAll = areLengths(op.getCounts(), steps->getOffsets());
+  if (!takesAll && (steps->areNone() || steps->dependOnPosition()))
     return false;
   rewriter.setInsertionPoint(op);
-  Value rows = UnpackRowsOp::create(rewriter, op.getRows().getLoc(), op.getRows().getType(),
-                                    steps->applyToPacked(rewriter), steps->getOffsets());
-  rewriter.modifyOpInPlace(op, [&] { op.getRowsMutable().assign(rows); });
+  Location loc = op.getRows().getLoc();
+  Value offsets = steps->getOffsets(), packed = steps->applyToPacked(rewriter);
+  Value rows = takesAll
+                   ? toHeadsFirst(rewriter, loc, packed)
+                   : UnpackRowsOp::create(rewriter, loc, op.getRows().getType(), packed, offsets)
+                         .getResult();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getRowsMutable().assign(rows);
+    if (!takesAll)
+      return;
+    op.getRowOffsetsMutable().assign(offsets);
+    op.getCountsMutable().clear();
+  });
   eraseUnread(rewriter, *steps);
-  return true;
+  return !steps->areNone();
 }

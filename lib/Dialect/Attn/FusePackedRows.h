@@ -19,9 +19,10 @@ namespace mlir::attn {
 /// were moved to packed rows.
 bool takePackedRows(RewriterBase &rewriter, AttentionOp op);
 
-/// Lets what changes rows between attn.unpack_rows and `op`, each by itself, change packed ones.
-/// Returns whether there was anything.
-bool changePackedRows(RewriterBase &rewriter, AppendPagesOp op);
+/// Lets `op` append packed rows where attn.unpack_rows unpacks them; of counts that are not those of
+/// the sequences, lets at least what changes the rows in between change packed ones. Returns whether
+/// ops between were moved to packed rows.
+bool takePackedRows(RewriterBase &rewriter, AppendPagesOp op);
 
 } // namespace mlir::attn
 

@@ -25,6 +25,9 @@ SmallVector<PackedRows> attn::getPackedRows(Operation *op) {
   SmallVector<PackedRows> all;
   if (PagedTensors paged = getPagedTensors(op); paged.offsets)
     all.push_back({paged.offsets, paged.table, 0, "pages"});
+  auto append = dyn_cast<AppendPagesOp>(op);
+  if (append && append.getRowOffsets())
+    all.push_back({append.getRowOffsets(), append.getRows(), 2});
   auto attention = dyn_cast<AttentionOp>(op);
   if (attention && attention.getOffsets())
     all.push_back({attention.getOffsets(), attention.getQuery(), 2});
@@ -115,10 +118,15 @@ void PackRowsOp::writeFormula(FormulaWriter &w) {
 // Layouts
 //===----------------------------------------------------------------------===//
 
+/// The permutation that swaps heads and rows.
+static ArrayRef<int64_t> getSwap(int64_t rank) {
+  static constexpr int64_t order[] = {0, 2, 1, 3};
+  return ArrayRef(order).take_front(rank);
+}
+
 static Value swapHeadsAndRows(OpBuilder &builder, Location loc, Value tensor) {
-  SmallVector<int64_t> order = {0, 2, 1}, shape(shapeOf(tensor));
-  if (shape.size() == 4)
-    order.push_back(3);
+  SmallVector<int64_t> shape(shapeOf(tensor));
+  ArrayRef<int64_t> order = getSwap(shape.size());
   std::swap(shape[1], shape[2]);
   Type type = cast<RankedTensorType>(tensor.getType()).clone(shape);
   return TransposeOp::create(builder, loc, type, tensor, builder.getDenseI64ArrayAttr(order));
@@ -133,6 +141,11 @@ static SmallVector<ReassociationIndices> groupFirstTwo(int64_t rank) {
 }
 
 Value attn::toHeadsFirst(OpBuilder &builder, Location loc, Value rows) {
+  auto collapse = rows.getDefiningOp<tensor::CollapseShapeOp>();
+  auto swap = collapse ? collapse.getSrc().getDefiningOp<TransposeOp>() : TransposeOp();
+  if (swap && swap.getPermutation() == getSwap(rankOf(swap)) &&
+      collapse.getReassociationIndices() == groupFirstTwo(rankOf(swap)) && sizeOf(swap, 0) == 1)
+    return swap.getInput(); // of toRowsFirst
   SmallVector<int64_t> shape(shapeOf(rows));
   shape.insert(shape.begin(), 1);
   Type type = RankedTensorType::get(shape, getElementTypeOrSelf(rows.getType()));

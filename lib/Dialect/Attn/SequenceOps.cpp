@@ -211,6 +211,9 @@ LogicalResult AppendPagesOp::verify() {
   // append_pages_c4
   if ((rankOf(getTable()) == 1) != bool(getOffsets()))
     return emitOpError("expected offsets for a table of rank 1, and no offsets for one of rank 2");
+  // append_pages_c5
+  if (getRowOffsets() && (getCounts() || sizeOf(getRows(), 0) != 1))
+    return emitOpError("expected a batch of 1 of rows, and no counts, with row_offsets");
   // append_pages_c2
   if (failed(verifySizes(*this)))
     return failure();
@@ -221,13 +224,17 @@ LogicalResult AppendPagesOp::verify() {
 SizeConstraints AppendPagesOp::getSizeConstraints() {
   Value pool = getPool(), table = getTable(), rows = getRows();
   SizeConstraints constraints = {
-      {"batch", {{"rows", rows, 0}, {"length", getLength(), 0}}},
+      {"batch", {{"length", getLength(), 0}}},
       {"num_kv_heads", {{"pool", pool, 3 - getKeyDim()}, {"rows", rows, 1}}},
       {"head_dim", {{"pool", pool, 3}, {"rows", rows, 3}}},
       {"max_pages", {{"table", table, rankOf(table) - 1}}},
       {"num_pages", {{"pool", pool, 0}}},
       {"page_size", {{"pool", pool, getKeyDim()}}}};
   auto &batch = constraints[0].members;
+  if (Value rowOffsets = getRowOffsets())
+    batch.insert(batch.begin(), {"row_offsets", rowOffsets, 0, /*extra=*/1});
+  else
+    batch.insert(batch.begin(), {"rows", rows, 0});
   if (Value counts = getCounts())
     batch.push_back({"counts", counts, 0});
   if (Value offsets = getOffsets())
@@ -242,7 +249,15 @@ void AppendPagesOp::writeFormula(FormulaWriter &w) {
         w.nameOf(getPool()) + " with row k % page_size of page " +
             describePage(w, getPagedTensors(*this)) + " from k = " + w.nameOf(getLength()) +
             "[batch] on replaced by " + w.nameOf(getRows()) +
-            formatOptional(w, ", up to ", getCounts(), "[batch]"));
+            formatOptional(w, ", up to ", getCounts(), "[batch]") +
+            formatOptional(w, ", from row ", getRowOffsets(), "[batch] on"));
+}
+
+/// Whether an op reads the elements of its operand: some ask for sizes alone.
+static bool readsElements(OpOperand &use) {
+  auto lengths = dyn_cast<PageLengthsOp>(use.getOwner());
+  bool isSized = lengths && &use == &lengths.getPoolMutable();
+  return !isSized && !isa<tensor::DimOp>(use.getOwner());
 }
 
 BlockArgument attn::getArgumentInPlace(Operation *op) {
@@ -250,7 +265,8 @@ BlockArgument attn::getArgumentInPlace(Operation *op) {
     return {};
   auto whole = dyn_cast<BlockArgument>(op->getOperand(0));
   bool isResult = llvm::is_contained(op->getUsers(), op->getBlock()->getTerminator());
-  return whole && whole.hasOneUse() && isResult ? whole : BlockArgument();
+  bool isOnlyReader = whole && llvm::count_if(whole.getUses(), readsElements) == 1;
+  return isOnlyReader && isResult ? whole : BlockArgument();
 }
 
 //===----------------------------------------------------------------------===//

@@ -72,6 +72,10 @@ void SizeTerms::addDim(OpBuilder &builder, Value tensor, int64_t dim) {
   if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
     if (std::optional<int64_t> only = findOnly(collapse, dim))
       return addDim(builder, collapse.getSrc(), *only);
+  if (OpTrait::hasElementwiseMappableTraits(op))
+    for (Value operand : op->getOperands())
+      if (isa<RankedTensorType>(operand.getType()))
+        return addDim(builder, operand, dim);
   if (auto concat = dyn_cast<tensor::ConcatOp>(op); concat && int64_t(concat.getDim()) == dim) {
     for (Value input : concat.getInputs())
       addDim(builder, input, dim);
@@ -85,8 +89,9 @@ void SizeTerms::addDim(OpBuilder &builder, Value tensor, int64_t dim) {
     return terms.push_back({tensor, dim, nullptr});
   OpFoldResult size = shapes[cast<OpResult>(tensor).getResultNumber()][dim];
   auto computed = dyn_cast<Value>(size);
-  // Every time it is asked for, a product is built anew.
-  if (isa<AttnOpInterface>(op) && computed && computed.getDefiningOp<arith::MulIOp>())
+  // Every time it is asked for, a product, quotient or difference is built anew.
+  if (isa<AttnOpInterface>(op) && computed &&
+      isa_and_nonnull<arith::MulIOp, arith::DivUIOp, arith::MaxSIOp>(computed.getDefiningOp()))
     return terms.push_back({tensor, dim, nullptr});
   add(builder, size);
 }

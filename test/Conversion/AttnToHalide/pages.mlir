@@ -85,7 +85,7 @@ func.func @lists(%q: tensor<?x4x1x64xf32>, %slots: tensor<?x1x2x64xf32>, %lists:
 // CHECK-LABEL: halide.pipeline @appended_shared_pages
 // CHECK: halide.func "written"
 // CHECK-NOT: halide.at %pages
-// CHECK: halide.update %written[] over [%e min %{{.*}} extent %{{.*}}, %b min
+// CHECK: halide.update %written[] over [%e min %{{.*}} extent %{{.*}}]
 // CHECK: halide.at %pages
 // CHECK-LABEL: halide.pipeline @appended_append_pages
 // CHECK: halide.func "result"

@@ -1204,6 +1204,30 @@ func.func @append_pages_c4_rank_2(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>,
 
 // -----
 
+func.func @append_pages_c5(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %r: tensor<3x2x5x8xf32>, %o: tensor<4xi32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected a batch of 1 of rows, and no counts, with row_offsets}}
+  %y = attn.append_pages %p[%t], %r, %n row_offsets(%o : tensor<4xi32>) : tensor<9x16x2x8xf32>, tensor<3x4xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @append_pages_c5_counts(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %r: tensor<1x2x5x8xf32>, %o: tensor<4xi32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected a batch of 1 of rows, and no counts, with row_offsets}}
+  %y = attn.append_pages %p[%t], %r, %n counts(%n : tensor<3xi32>) row_offsets(%o : tensor<4xi32>) : tensor<9x16x2x8xf32>, tensor<3x4xi32>, tensor<1x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
+func.func @append_pages_packed_c2(%p: tensor<9x16x2x8xf32>, %t: tensor<3x4xi32>, %r: tensor<1x2x5x8xf32>, %o: tensor<3xi32>, %n: tensor<3xi32>) {
+  // expected-error@+1 {{expected row_offsets batch 3 to match table, found 2}}
+  %y = attn.append_pages %p[%t], %r, %n row_offsets(%o : tensor<3xi32>) : tensor<9x16x2x8xf32>, tensor<3x4xi32>, tensor<1x2x5x8xf32>, tensor<3xi32>
+  return
+}
+
+// -----
+
 func.func @append_pages_of_head_groups(%p: tensor<9x16x2x8xf32>, %t: tensor<3x2x4xi32>, %r: tensor<3x2x5x8xf32>, %n: tensor<3xi32>) {
   // expected-error@+1 {{operand #1 must be}}
   %y = attn.append_pages %p[%t], %r, %n : tensor<9x16x2x8xf32>, tensor<3x2x4xi32>, tensor<3x2x5x8xf32>, tensor<3xi32>

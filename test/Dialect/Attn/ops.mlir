@@ -202,8 +202,8 @@ func.func @page_lists(%q: tensor<?x4x?x64xf32>, %pool: tensor<?x16x2x64xf32>, %h
 // CHECK-LABEL: @appended_pages
 func.func @appended_pages(%pool: tensor<?x16x2x64xf32>, %heads: tensor<?x2x16x64xf32>, %table: tensor<?x?xi32>,
                           %rows: tensor<?x2x?x64xf32>, %length: tensor<?xi32>, %n: tensor<?xi64>,
-                          %indices: tensor<?xi64>, %indptr: tensor<?xi32>)
-    -> (tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32>) {
+                          %indices: tensor<?xi64>, %indptr: tensor<?xi32>, %packed: tensor<1x2x?x64xf32>, %offsets: tensor<?xi32>)
+    -> (tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32>) {
   // CHECK: attn.append_pages %arg0[%arg2], %arg3, %arg4 : tensor<?x16x2x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
   %k = attn.append_pages %pool[%table], %rows, %length
       : tensor<?x16x2x64xf32>, tensor<?x?xi32>, tensor<?x2x?x64xf32>, tensor<?xi32>
@@ -213,7 +213,10 @@ func.func @appended_pages(%pool: tensor<?x16x2x64xf32>, %heads: tensor<?x2x16x64
   // CHECK: attn.append_pages %arg1[%arg6] offsets(%arg7 : tensor<?xi32>), %arg3, %arg4 counts(%arg5 : tensor<?xi64>) layout(heads_first) : tensor<?x2x16x64xf32>, tensor<?xi64>, tensor<?x2x?x64xf32>, tensor<?xi32>
   %csr = attn.append_pages %heads[%indices] offsets(%indptr : tensor<?xi32>), %rows, %length counts(%n : tensor<?xi64>) layout(heads_first)
       : tensor<?x2x16x64xf32>, tensor<?xi64>, tensor<?x2x?x64xf32>, tensor<?xi32>
-  return %k, %v, %csr : tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32>
+  // CHECK: attn.append_pages %arg1[%arg2], %arg8, %arg4 row_offsets(%arg9 : tensor<?xi32>) layout(heads_first) :
+  %r = attn.append_pages %heads[%table], %packed, %length row_offsets(%offsets : tensor<?xi32>) layout(heads_first)
+      : tensor<?x2x16x64xf32>, tensor<?x?xi32>, tensor<1x2x?x64xf32>, tensor<?xi32>
+  return %k, %v, %csr, %r : tensor<?x16x2x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32>, tensor<?x2x16x64xf32>
 }
 
 // CHECK-LABEL: @quantized

@@ -3,8 +3,8 @@
     append-pages.py [TARGET]
 
 Tables, in rows and in CSR, lengths and counts are random; the entries that no row goes to hold
-garbage. In place, nothing but the pages of the rows may be touched. Wrong entries, offsets, lengths
-and counts are refused, and the pool stays as it was.
+garbage. Rows are those of a batch, or packed. In place, nothing but the pages of the rows may be touched.
+Wrong entries, offsets, lengths and counts are refused, and the pool stays as it was.
 """
 
 import dataclasses
@@ -34,6 +34,12 @@ class Case(calls.Labelled):
     dynamic: bool = False
     counts: bool = False
     csr: bool = False  # max_pages is a mean then
+    packed: bool = False  # sequences have up to `new` rows, behind each other
+
+    @property
+    def counts_rows(self):
+        """Whether sequences have different numbers of rows."""
+        return self.counts or self.packed
 
 
 CASES = [
@@ -51,6 +57,12 @@ CASES = [
     Case(new=40, layout="heads_first", dynamic=True, counts=True, csr=True),
     Case(new=20, page_size=7, element="f16", index="i64", head_dim=17, batch=5, num_pages=45, dynamic=True, csr=True),
     Case(heads=1, new=50, counts=True, csr=True, dynamic=True),
+    Case(new=20, packed=True),
+    Case(new=49, page_size=7, max_pages=13, num_pages=45, layout="heads_first", element="i8", index="i64",
+         head_dim=17, dynamic=True, packed=True),
+    Case(new=5, page_size=1, max_pages=12, num_pages=70, batch=5, dynamic=True, packed=True),
+    Case(new=3, batch=40, num_pages=90, dynamic=True, packed=True),
+    Case(heads=1, new=50, dynamic=True, packed=True, csr=True),
 ]
 
 
@@ -63,11 +75,13 @@ def types(case):
         "pool": f"tensor<{pages}x{rows[0]}x{rows[1]}x{case.head_dim}x{case.element}>",
         "table": f"tensor<{entries if case.csr else f'{b}x{n}'}x{case.index}>",
         "offsets": f"tensor<{ends}x{case.index}>",
-        "rows": f"tensor<{b}x{case.heads}x{m}x{case.head_dim}x{case.element}>",
+        "rows": f"tensor<{'1' if case.packed else b}x{case.heads}x{'?' if case.packed else m}x{case.head_dim}x{case.element}>",
         "length": f"tensor<{b}x{case.index}>",
         "counts": f"tensor<{b}x{case.index}>",
+        "row_offsets": f"tensor<{ends}x{case.index}>",
     }
-    left_out = {name for name, given in (("offsets", case.csr), ("counts", case.counts)) if not given}
+    left_out = {name for name, given in (("offsets", case.csr), ("counts", case.counts), ("row_offsets", case.packed))
+                if not given}
     return {name: type_ for name, type_ in all_types.items() if name not in left_out}
 
 
@@ -75,6 +89,7 @@ def spec(case):
     t = types(case)
     arguments = ", ".join(f'%{name}: {type_} {{attn.name = "{name}"}}' for name, type_ in t.items())
     counts = f"counts(%counts : {t['counts']}) " if case.counts else ""
+    counts += f"row_offsets(%row_offsets : {t['row_offsets']}) " if case.packed else ""
     offsets = f" offsets(%offsets : {t['offsets']})" if case.csr else ""
     return f"""
     func.func @append({arguments}) -> ({t['pool']} {{attn.name = "pages"}}) {{
@@ -108,13 +123,15 @@ def inputs(case, rng, entries, length, count):
     rows = rows if case.layout == "keys_first" else rows[::-1]
     shape = sum(entries) if case.csr else (case.batch, case.max_pages)
     table = rng.choice([-1, -2**31, case.num_pages, 2**31 - 1, 0], shape)
+    rows_of = (1, case.heads, sum(count)) if case.packed else (case.batch, case.heads, case.new)
     arrays = {
         "pool": random_bits(case, rng, (case.num_pages, *rows, case.head_dim)),
         "table": table.astype(integers),
         "offsets": np.cumsum([0, *entries]).astype(integers),
-        "rows": random_bits(case, rng, (case.batch, case.heads, case.new, case.head_dim)),
+        "rows": random_bits(case, rng, (*rows_of, case.head_dim)),
         "length": np.array(length, integers),
         "counts": np.array(count, integers),
+        "row_offsets": np.cumsum([0, *count]).astype(integers),
     }
     pages = iter(rng.permutation(case.num_pages))
     for b in range(case.batch):
@@ -130,11 +147,14 @@ def written(case, length, count):
 
 def appended(case, arrays):
     result, counts = arrays["pool"].copy(), arrays.get("counts", [case.new] * case.batch)
+    if case.packed:
+        counts = np.diff(arrays["row_offsets"])
     by_key = result if case.layout == "keys_first" else result.swapaxes(1, 2)
     for b, first in enumerate(arrays["length"]):
         for t in range(counts[b]):
             i, row = divmod(int(first) + t, case.page_size)
-            by_key[arrays["table"][place(case, arrays, b, i)], row] = arrays["rows"][b, :, t]
+            at = (0, slice(None), arrays["row_offsets"][b] + t) if case.packed else (b, slice(None), t)
+            by_key[arrays["table"][place(case, arrays, b, i)], row] = arrays["rows"][at]
     return result
 
 
@@ -174,13 +194,13 @@ def is_good(library, case, arrays, count, refusal, *how):
 def good_calls(case, rng):
     """Lengths from 0 to the last that leave room, at random, and on either side of a page's end."""
     for kind in range(5):
-        entries = draw_entries(case, rng, 0 if case.counts else -(-case.new // case.page_size))
+        entries = draw_entries(case, rng, 0 if case.counts_rows else -(-case.new // case.page_size))
         keys = [case.page_size * n for n in entries]
-        count = [int(rng.integers(0, min(case.new, n) + 1)) if case.counts else case.new for n in keys]
+        count = [int(rng.integers(0, min(case.new, n) + 1)) if case.counts_rows else case.new for n in keys]
         room = [most - n for most, n in zip(keys, count)]
         length = [[0] * case.batch, room, [min(case.page_size - 1 + b % 2, n) for b, n in enumerate(room)]]
         yield entries, length[kind] if kind < 3 else [int(rng.integers(0, n + 1)) for n in room], count
-    if case.counts:
+    if case.counts_rows:
         yield entries, keys, [0] * case.batch
 
 
@@ -208,8 +228,9 @@ def bad_calls(case, rng):
     yield arrays, describe(at) + " that no other entry"
     wrong = [(name, b, value) for name, values in (("length", (-1, room[b] + 1, 2**31 - 1)), ("counts", (-1, case.new + 1)))
              for value in values]
-    end, total = case.batch, sum(entries)
-    wrong += [("offsets", *one) for one in ((0, 1), (0, -1), (b, -1), (b, 2**31 - 1), (end, total - 1), (end, total + 1))]
+    for name, total in (("offsets", sum(entries)), ("row_offsets", case.batch * case.new)):
+        wrong += [(name, *one) for one in ((0, 1), (0, -1), (b, -1), (b, 2**31 - 1), (case.batch, total - 1),
+                                           (case.batch, total + 1))]
     for name, i, value in wrong:
         if name in types(case):
             arrays = inputs(case, rng, entries, length, count)
@@ -223,7 +244,7 @@ def empty_calls(case, rng):
     for none, count, refusal in (("new", 0, ""), ("batch", new, ""), ("max_pages", new, "expected element 0 of length"),
                                  ("max_pages", 0, ""), ("page_size", new, ""), ("num_pages", new, "")):
         empty = dataclasses.replace(case, **{none: 0})
-        if count < empty.new and not case.counts:
+        if count < empty.new and not case.counts_rows:
             continue
         full = dataclasses.replace(case, batch=empty.batch)
         count = [count] * empty.batch
@@ -232,7 +253,7 @@ def empty_calls(case, rng):
         if none == "max_pages" and case.csr:
             arrays["offsets"][:] = 0
         no_keys = np.s_[:, :0] if case.layout == "keys_first" else np.s_[:, :, :0]
-        keep = dict(rows=np.s_[:, :, :empty.new], pool={"num_pages": np.s_[:0], "page_size": no_keys}.get(none, np.s_[:]))
+        keep = dict(rows=np.s_[:, :, :] if case.packed else np.s_[:, :, :empty.new], pool={"num_pages": np.s_[:0], "page_size": no_keys}.get(none, np.s_[:]))
         if none == "max_pages":
             keep["table"] = np.s_[:0] if case.csr else np.s_[:, :0]
         yield empty, {name: array[keep.get(name, np.s_[:])].copy() for name, array in arrays.items()}, count, refusal

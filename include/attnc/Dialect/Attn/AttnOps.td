@@ -1567,6 +1567,9 @@ def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"],
     `[batch, num_kv_heads, new_len, head_dim]`. `counts` are the numbers of rows that the sequences
     append, all of them without: sequences of a batch may append more rows than others, or none.
 
+    With `row_offsets`, rows of all sequences lie behind each other, `[1, num_kv_heads, total,
+    head_dim]`: sequence b appends the rows row_offsets[b] to row_offsets[b + 1] - 1.
+
     If the pool is an argument without other readers and result is a result of the function, a
     caller may pass the same tensor for both. The rows are then written in place, and nothing else of
     the pool is read or written; otherwise the pool is copied.
@@ -1577,29 +1580,33 @@ def Attn_AppendPagesOp : Attn_GraphOp<"append_pages", ["getSizeConstraints"],
     - a count is negative or above new_len,
     - a length is negative, or leaves too little room in max_pages · page_size keys, or, with
       offsets, in (offsets[b + 1] - offsets[b]) · page_size keys,
-    - offsets are wrong, as in `attn.gather_pages`,
+    - offsets are wrong, as in `attn.gather_pages`, or row_offsets, as in `attn.unpack_rows`,
     - an entry that is followed is no page of the pool,
     - rows of two entries, of one sequence or of two, are appended to one page.
 
     - (C1) pool and rows have the same element type.
-    - (C2) batch of table, or offsets, rows, length and counts match; num_kv_heads and head_dim of
-      pool and rows match.
+    - (C2) batch of table, or offsets, rows, or row_offsets, length and counts match; num_kv_heads
+      and head_dim of pool and rows match.
     - (C3) a page has at least one key.
     - (C4) a table of rank 1 has offsets, one of rank 2 has none.
+    - (C5) with row_offsets, rows have a batch of 1, and there are no counts.
 
     ```mlir
     %k = attn.append_pages %pool[%table], %rows, %length : tensor<?x16x8x64xf32>, tensor<?x?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
     %v = attn.append_pages %heads[%table], %rows, %length counts(%n : tensor<?xi32>) layout(heads_first) : tensor<?x8x16x64xf32>, tensor<?x?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
     %csr = attn.append_pages %pool[%indices] offsets(%indptr : tensor<?xi32>), %rows, %length : tensor<?x16x8x64xf32>, tensor<?xi32>, tensor<?x8x?x64xf32>, tensor<?xi32>
+    %r = attn.append_pages %pool[%table], %packed, %length row_offsets(%o : tensor<?xi32>) : tensor<?x16x8x64xf32>, tensor<?x?xi32>, tensor<1x8x?x64xf32>, tensor<?xi32>
     ```
   }];
   let arguments = (ins Attn_Stored4D:$pool, Attn_PageTable:$table, Optional<Attn_Offsets>:$offsets,
       Attn_Stored4D:$rows, Attn_Lengths:$length, Optional<Attn_Lengths>:$counts,
+      Optional<Attn_Offsets>:$row_offsets,
       DefaultValuedAttr<Attn_PageLayout, "PageLayout::keys_first">:$layout);
   let results = (outs Attn_Stored4D:$result);
   let assemblyFormat = [{
     $pool `[` $table `]` (`offsets` `(` $offsets^ `:` type($offsets) `)`)? `,` $rows `,` $length
-    (`counts` `(` $counts^ `:` type($counts) `)`)? (`layout` `(` $layout^ `)`)? attr-dict
+    (`counts` `(` $counts^ `:` type($counts) `)`)?
+    (`row_offsets` `(` $row_offsets^ `:` type($row_offsets) `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` type($pool) `,` type($table) `,` type($rows) `,` type($length)
   }];
   let extraClassDeclaration = [{
@@ -1706,9 +1713,9 @@ def Attn_UnpackRowsOp : Attn_GraphOp<"unpack_rows", ["getSizeConstraints", "getR
     contexts packed by the same offsets, and read packed keys and values in place if they are
     unpacked by the same offsets. What changes each row by itself may stand between
     (`attn.positions`, `attn.layer_norm`, maps): it is computed on packed rows, positions of keys if
-    a mask `kv_offsets` hides those of others. So is what changes rows that `attn.append_pages` with
-    `counts` takes, positions if the counts are offsets[b + 1] - offsets[b]. Otherwise all of the
-    result is computed.
+    a mask `kv_offsets` hides those of others. `attn.append_pages` takes packed rows, too, if its
+    counts are offsets[b + 1] - offsets[b]; of other counts only what changes each row moves to
+    packed ones, without positions. Otherwise all of the result is computed.
 
     - (C1) rows and result have the same element type.
     - (C2) offsets have at least one element.

@@ -134,8 +134,13 @@ struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
     auto sizes = llvm::map_to_vector(op.getPermutation(), [&](int64_t dim) { return before[dim]; });
     Value value =
         tensor::CollapseShapeOp::create(rewriter, loc, op.getInput(), groupUnits(from.getShape()));
-    rewriter.replaceOpWithNewOp<tensor::ExpandShapeOp>(op, op.getType(), value,
-                                                       groupUnits(op.getType().getShape()), sizes);
+    // The result's type may say less than the sizes.
+    auto type = op.getType().clone(decomposeMixedValues(sizes).first);
+    Value turned = tensor::ExpandShapeOp::create(rewriter, loc, type, value,
+                                                 groupUnits(type.getShape()), sizes);
+    if (type != op.getType())
+      turned = tensor::CastOp::create(rewriter, loc, op.getType(), turned);
+    rewriter.replaceOp(op, turned);
     return success();
   }
 };
