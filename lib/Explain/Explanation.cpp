@@ -226,6 +226,22 @@ static std::string describeUnpacked(Operation &unpack) {
   return ("each sequence padded to all rows, as " + reason).str();
 }
 
+/// Why pages are not read where they are.
+static std::string describeGathered(Operation &gather) {
+  SmallVector<Operation *> readers;
+  for (Operation *user : gather.getUsers())
+    if (isa<tensor::ExtractSliceOp>(user))
+      llvm::append_range(readers, user->getUsers());
+    else if (!isa<tensor::DimOp>(user))
+      readers.push_back(user);
+  if (llvm::any_of(readers, llvm::IsaPred<AttentionOp>))
+    return "copies pages, as keys, values and scales are not all in pages of one size, with one "
+           "table and its lengths";
+  std::string reader =
+      readers.empty() ? "nothing" : readers.front()->getName().getStringRef().str();
+  return "copies pages, as " + reader + " reads them, not a fused attention";
+}
+
 static std::string describeResults(Operation &op, CostModel &costs) {
   auto describe = [&](Value result) { return costs.describe(result); };
   return llvm::join(llvm::map_to_vector(op.getResults(), describe), ", ");
@@ -270,6 +286,8 @@ static OpKernels describeComputation(Operation &op, CostModel &costs, StringRef 
   warnOfWidening(op, entry.features);
   if (isa<mlir::attn::UnpackRowsOp>(op))
     entry.features.push_back(describeUnpacked(op));
+  if (isa<mlir::attn::GatherPagesOp>(op))
+    entry.features.push_back(describeGathered(op));
   if (isa<mlir::attn::AppendCacheOp, mlir::attn::AppendPagesOp>(op))
     entry.features.push_back(describeAppended(op));
   return entry;

@@ -2,6 +2,9 @@
 // RUN: attnc explain %s --function packed | FileCheck %s --check-prefix=PACKED
 // RUN: attnc explain %s --function rotated | FileCheck %s --check-prefix=ROTATED
 // RUN: attnc explain %s --function added | FileCheck %s --check-prefix=ADDED
+// RUN: attnc explain %s --function appended | FileCheck %s --check-prefix=APPENDED
+// RUN: attnc explain %s --function counted | FileCheck %s --check-prefix=COUNTED
+// RUN: attnc verify %s --function known | FileCheck %s --check-prefix=KNOWN
 // RUN: attnc explain %s --function packed --target host-opencl | FileCheck %s --check-prefix=GPU
 
 // PACKED-NOT: unpack_rows at
@@ -48,4 +51,44 @@ func.func @added(%rows: tensor<?x2x8xf32>, %k: tensor<?x2x?x8xf32>, %o: tensor<?
   %c = attn.context %p, %k : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32>
   %r = attn.pack_rows %c offsets(%o) : tensor<?x2x?x8xf32>, tensor<?xi32>
   return %r : tensor<?x2x8xf32>
+}
+
+// Rows are appended where they are packed, if the counts are those of the offsets.
+// APPENDED-NOT: attn.unpack_rows at
+// APPENDED: attn.append_pages at
+// APPENDED: bytes {{.*}} + 128·total
+func.func @appended(%rows: tensor<?x2x8xf32> {attn.dims = ["total", 2, 8]}, %o: tensor<?xi32>, %past: tensor<?xi32>,
+                    %table: tensor<?x?xi32>, %pool: tensor<?x16x2x8xf32>) -> tensor<?x16x2x8xf32> {
+  %c0 = arith.constant 0 : index
+  %batch = tensor.dim %past, %c0 : tensor<?xi32>
+  %first = tensor.extract_slice %o[0] [%batch] [1] : tensor<?xi32> to tensor<?xi32>
+  %end = tensor.extract_slice %o[1] [%batch] [1] : tensor<?xi32> to tensor<?xi32>
+  %counts = arith.subi %end, %first : tensor<?xi32>
+  %u = attn.unpack_rows %rows offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
+  %next = attn.append_pages %pool[%table], %u, %past counts(%counts : tensor<?xi32>)
+      : tensor<?x16x2x8xf32>, tensor<?x?xi32>, tensor<?x2x?x8xf32>, tensor<?xi32>
+  return %next : tensor<?x16x2x8xf32>
+}
+
+// COUNTED: attn.unpack_rows at
+// COUNTED: with each sequence padded to all rows, as counts of attn.append_pages are not those of the offsets
+func.func @counted(%rows: tensor<?x2x8xf32>, %o: tensor<?xi32>, %past: tensor<?xi32>, %counts: tensor<?xi32>,
+                   %table: tensor<?x?xi32>, %pool: tensor<?x16x2x8xf32>) -> tensor<?x16x2x8xf32> {
+  %u = attn.unpack_rows %rows offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
+  %next = attn.append_pages %pool[%table], %u, %past counts(%counts : tensor<?xi32>)
+      : tensor<?x16x2x8xf32>, tensor<?x?xi32>, tensor<?x2x?x8xf32>, tensor<?xi32>
+  return %next : tensor<?x16x2x8xf32>
+}
+
+// A result's type may say less than the rows'.
+// KNOWN: cases, all within the allowed error
+func.func @known(%rows: tensor<4x2x8xf32>, %k: tensor<2x2x9x8xf32>, %o: tensor<3xi32>) -> (tensor<?x2x8xf32>, tensor<?x2xf32>) {
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<4x2x8xf32>, tensor<3xi32>
+  %s = attn.score %q, %k : tensor<2x2x4x8xf32>, tensor<2x2x9x8xf32>
+  %p = attn.softmax %s : tensor<2x2x4x9xf32>
+  %l = attn.lse %s : tensor<2x2x4x9xf32> -> tensor<2x2x4xf32>
+  %c = attn.context %p, %k : tensor<2x2x4x9xf32>, tensor<2x2x9x8xf32>
+  %r = attn.pack_rows %c offsets(%o) : tensor<2x2x4x8xf32>, tensor<3xi32> -> tensor<?x2x8xf32>
+  %lse = attn.pack_rows %l offsets(%o) : tensor<2x2x4xf32>, tensor<3xi32> -> tensor<?x2xf32>
+  return %r, %lse : tensor<?x2x8xf32>, tensor<?x2xf32>
 }

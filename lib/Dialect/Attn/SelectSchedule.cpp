@@ -22,6 +22,9 @@ namespace mlir::attn {
 using namespace mlir;
 using namespace mlir::attn;
 
+/// Of more dims, tiles of a row take minutes to compile.
+static constexpr int64_t kMostDims = 4096;
+
 StringRef attn::findObstacle(AttentionOp op) {
   auto query = op.getQuery().getType(), value = op.getValue().getType();
   Type element = query.getElementType();
@@ -31,6 +34,8 @@ StringRef attn::findObstacle(AttentionOp op) {
     return "head_dim or value_dim is open";
   if (query.getDimSize(3) == 0 || value.getDimSize(3) == 0)
     return "head_dim or value_dim is 0";
+  if (std::max(query.getDimSize(3), value.getDimSize(3)) > kMostDims)
+    return "head_dim or value_dim is above 4096";
   // The fused kernel modifies probs before normalising a row.
   if (!op.getProbMod().empty() && !ProbRegion(op.getProbMod()).isLinear())
     return "the prob region is not linear in the prob";

@@ -96,6 +96,8 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool is
 /// after optimization, which would fold loads to zeros.
 static void reserveConstants(llvm::Module &module) {
   llvm::GlobalVariable *constants = module.getNamedGlobal(kConstantsName);
+  if (!constants) // no kernel reads them
+    return;
   constants->setConstant(false);
   constants->setInitializer(llvm::Constant::getNullValue(constants->getValueType()));
   constants->setLinkage(llvm::GlobalValue::InternalLinkage);

@@ -670,3 +670,16 @@ func.func @doubles(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x7x8xf32>) -> tensor<2
   %p = attn.softmax %wide : tensor<2x3x5x7xf64>
   return %p : tensor<2x3x5x7xf64>
 }
+
+// -----
+
+// A transpose's type may say less than its operand's.
+// CHECK-LABEL: func.func @unit_of_unknown_size(
+// CHECK-SAME: %[[A:.*]]: tensor<1x16x1xf32>
+// CHECK-NOT: attn.transpose
+// CHECK: return %{{.*}} : tensor<?x16xf32>
+func.func @unit_of_unknown_size(%a: tensor<1x16x1xf32>) -> tensor<?x16xf32> {
+  %t = attn.transpose %a [0, 2, 1] : tensor<1x16x1xf32> -> tensor<1x?x16xf32>
+  %c = tensor.collapse_shape %t [[0, 1], [2]] : tensor<1x?x16xf32> into tensor<?x16xf32>
+  return %c : tensor<?x16xf32>
+}
