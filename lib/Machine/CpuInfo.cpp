@@ -42,7 +42,9 @@ static CpuInfo getAvx512Info(function_ref<bool(const BF16PairCpu &)> isCpu) {
 static CpuInfo withTiles(CpuInfo info, bool hasTiles) {
   info.hasTileCode = true;
   info.hasTiles = hasTiles;
-  info.prefersCopies = hasTiles && info.vectorBytes == 64;
+  bool hasAMX = hasTiles && info.vectorBytes == 64;
+  info.prefersCopies = hasAMX;
+  info.prefetchesPages = !hasAMX;
   return info;
 }
 

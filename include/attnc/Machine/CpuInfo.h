@@ -25,9 +25,10 @@ struct CpuInfo {
   /// Zen 5; other CPUs prefetch rows side by side as far ahead by themselves.
   bool prefersOrder = false;
   /// Whether rows of one of many heads, which lie apart and share few sets of an L1 cache, are read
-  /// faster from a copy: by a sixth on CPUs with AMX, not on Zen 4 and Zen 5. Prefetches of rows in
-  /// pages cost such CPUs a sixth.
+  /// faster from a copy: by a sixth on CPUs with AMX, not on Zen 4 and Zen 5.
   bool prefersCopies = false;
+  /// Whether prefetches of rows in pages pay; on CPUs with AMX they cost a sixth.
+  bool prefetchesPages = true;
   /// Whether there is code for products of bf16 matrices, by tiles of AMX or by bfmmla where a call
   /// finds them, else in f32; and whether the CPU has them.
   bool hasTileCode = false, hasTiles = false;

@@ -130,8 +130,8 @@ int64_t CpuPrefill::fetchAhead(int64_t qBlock) {
   int64_t keysAhead = headDim >= kLong ? 32 : 64;
   bool areShortPairs = products == Products::bf16_pairs && headDim < kShort,
        mayNeedSearch = !op.getMask().empty() && !mask.isComplete();
-  bool readsPages = op.getPages() && cpu.prefersCopies && !copiesKvBlocks();
-  return isInTiles() || areShortPairs || mayNeedSearch || readsPages || isOneKvBlock(qBlock)
+  bool areSlowPages = op.getPages() && !cpu.prefetchesPages && !copiesKvBlocks();
+  return isInTiles() || areShortPairs || mayNeedSearch || areSlowPages || isOneKvBlock(qBlock)
              ? 0
              : keysAhead;
 }
