@@ -66,7 +66,7 @@ static FailureOr<SmallVector<ProfileLine>> profile(Bench &bench, TimedInputs &in
   SmallVector<KernelTime> shortest(times.size(), {std::numeric_limits<int64_t>::max(), 0});
   for (size_t count = 0; count < calls && !times.empty(); ++count) {
     llvm::fill(times, KernelTime{});
-    if (failed(bench.kernel.call(inputs.next(), outputs)))
+    if (failed(bench.kernel.callInPlace(inputs.next(), outputs)))
       return failure();
     for (auto [time, least] : llvm::zip(times, shortest))
       if (time.nanoseconds < least.nanoseconds)
@@ -91,7 +91,7 @@ static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims)
     return failure();
   TimedInputs inputs(std::move(*made), bench.isCold);
   FailureOr<Times> times =
-      sample([&] { return bench.kernel.call(inputs.next(), *outputs); }, bench.seconds);
+      sample([&] { return bench.kernel.callInPlace(inputs.next(), *outputs); }, bench.seconds);
   FailureOr<int64_t> workspace = bench.kernel.getWorkspace(inputs.getFirst(), *outputs);
   if (failed(times) || failed(workspace))
     return failure();
@@ -99,8 +99,10 @@ static FailureOr<Row> timeRow(Bench &bench, InputMaker &maker, const Dims &dims)
   if (failed(lines))
     return failure();
   int64_t bytes = 0;
-  for (const Tensor &tensor : llvm::concat<const Tensor>(inputs.getFirst(), *outputs))
-    bytes += tensor.numBytes();
+  for (const Tensor &input : inputs.getFirst())
+    bytes += input.numBytes();
+  for (auto [index, output] : llvm::enumerate(*outputs))
+    bytes += bench.kernel.isInPlace(index) ? 0 : output.numBytes();
   std::optional<double> flops;
   if (bench.flops)
     flops = bench.flops->evaluate([&](StringRef symbol) { return sizes.get(symbol); });

@@ -8,6 +8,7 @@
 #include "attnc/Execution/Kernel.h"
 
 #include "attnc/Diagnostics/Report.h"
+#include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Execution/CompileLibrary.h"
 #include "attnc/Execution/ResultSizes.h"
 #include "attnc/Files/TemporaryFolder.h"
@@ -70,11 +71,24 @@ static SmallVector<const DLTensor *> getPointers(ArrayRef<DLTensor> tensors) {
   return llvm::map_to_vector(tensors, [](const DLTensor &tensor) { return &tensor; });
 }
 
-LogicalResult Kernel::call(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
-  SmallVector<DLTensor> tensors = getDLTensors(inputs, outputs);
-  if (function(/*options=*/nullptr, getPointers(tensors).data()) != 0)
+LogicalResult Kernel::callWith(const void *tensors) {
+  if (function(/*options=*/nullptr, tensors) != 0)
     return reportError(name, lastError());
   return success();
+}
+
+LogicalResult Kernel::call(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
+  SmallVector<DLTensor> tensors = getDLTensors(inputs, outputs);
+  return callWith(getPointers(tensors).data());
+}
+
+LogicalResult Kernel::callInPlace(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
+  SmallVector<DLTensor> tensors = getDLTensors(inputs, outputs);
+  SmallVector<const DLTensor *> pointers = getPointers(tensors);
+  for (auto [output, input] : llvm::enumerate(inPlaceOf))
+    if (input)
+      pointers[inputs.size() + output] = pointers[*input];
+  return callWith(pointers.data());
 }
 
 FailureOr<int64_t> Kernel::getWorkspace(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs) {
@@ -122,6 +136,11 @@ std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
   options.cacheDir = cacheDir.str();
   options.isProfiled = isProfiled;
   auto module = function->getParentOfType<ModuleOp>();
+  auto kernel = std::make_unique<Kernel>();
+  for (unsigned result : llvm::seq(function.getNumResults())) {
+    BlockArgument argument = mlir::attn::getArgumentInPlace(function, result);
+    kernel->inPlaceOf.push_back(argument ? std::optional(argument.getArgNumber()) : std::nullopt);
+  }
   FailureOr<mlir::attn::Library> library = compileLibrary({{target.str(), module}}, options);
   if (failed(library))
     return nullptr;
@@ -129,7 +148,6 @@ std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
   if (!folder)
     return nullptr;
   std::string path = folder->file(*name + ".so");
-  auto kernel = std::make_unique<Kernel>();
   kernel->name = *name;
   size_t profiled =
       isProfiled ? llvm::range_size(module.getOps<mlir::attn::KernelOpInterface>()) : 0;

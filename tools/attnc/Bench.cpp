@@ -25,7 +25,7 @@ static constexpr llvm::StringLiteral examples = R"(
 Calls the compiled kernel repeatedly on the same inputs, after one warm-up call; with --cold on
 copies of them in turn, which together exceed the last-level cache: a step of decoding a model finds
 its keys and values in memory, as the other layers evict them. Inputs not given by --input are
-random; key lengths are full, without padding.
+random; key lengths are full, without padding. Rows are appended to caches in place.
 
   min, median  wall milliseconds of one call
   cpu          CPU milliseconds of one call, all threads together (median): its cost on a

@@ -47,6 +47,11 @@ public:
 
   /// Calls it as a C program would, on DLTensors. Errors are the library's message, at its name.
   llvm::LogicalResult call(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
+  /// The same, as a program does that decodes: what rows are appended to is passed for the result,
+  /// too, in place of its own tensor.
+  llvm::LogicalResult callInPlace(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
+  /// Whether callInPlace passes an input for the output.
+  bool isInPlace(unsigned output) const { return inPlaceOf[output].has_value(); }
 
   /// Bytes of temporaries that the call allocates.
   mlir::FailureOr<int64_t> getWorkspace(llvm::ArrayRef<Tensor> inputs,
@@ -60,7 +65,12 @@ private:
   /// `profiled`: how many kernels have a profile.
   llvm::LogicalResult load(llvm::StringRef path, size_t profiled);
 
+  /// `tensors`: pointers to DLTensors.
+  llvm::LogicalResult callWith(const void *tensors);
+
   std::string name;
+  /// For each output the input whose memory it may share.
+  llvm::SmallVector<std::optional<unsigned>> inPlaceOf;
   int (*function)(const void *options, const void *tensors) = nullptr;
   int64_t (*workspace)(const void *tensors) = nullptr;
   const char *(*lastError)() = nullptr;
