@@ -8,7 +8,7 @@
 #include "attnc/Execution/Kernel.h"
 
 #include "attnc/Diagnostics/Report.h"
-#include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Execution/CompileLibrary.h"
 #include "attnc/Execution/ResultSizes.h"
 #include "attnc/Files/TemporaryFolder.h"
@@ -137,10 +137,11 @@ std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
   options.isProfiled = isProfiled;
   auto module = function->getParentOfType<ModuleOp>();
   auto kernel = std::make_unique<Kernel>();
-  for (unsigned result : llvm::seq(function.getNumResults())) {
-    BlockArgument argument = mlir::attn::getArgumentInPlace(function, result);
-    kernel->inPlaceOf.push_back(argument ? std::optional(argument.getArgNumber()) : std::nullopt);
-  }
+  for (unsigned index : llvm::seq(function.getNumArguments()))
+    if (function.getArgAttr(index, mlir::attn::kResultAttr)) {
+      auto input = function.getArgAttrOfType<IntegerAttr>(index, mlir::attn::kInPlaceAttr);
+      kernel->inPlaceOf.push_back(input ? std::optional<unsigned>(input.getInt()) : std::nullopt);
+    }
   FailureOr<mlir::attn::Library> library = compileLibrary({{target.str(), module}}, options);
   if (failed(library))
     return nullptr;

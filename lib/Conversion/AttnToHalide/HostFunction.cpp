@@ -47,10 +47,12 @@ LogicalResult HostFunction::create() {
     buffers[arg] = host.getArgument(arg.getArgNumber());
     host.setArgAttrs(arg.getArgNumber(), source.getArgAttrDict(arg.getArgNumber()));
   }
+  OperandRange results = source.getBody().front().getTerminator()->getOperands();
   for (unsigned n = 0; n < source.getNumResults(); ++n) {
     host.setArgAttrs(numArgs + n, source.getResultAttrDict(n));
     host.setArgAttr(numArgs + n, kResultAttr, builder.getUnitAttr());
-    if (BlockArgument argument = getArgumentInPlace(source, n))
+    bool isFirst = !llvm::is_contained(results.take_front(n), results[n]);
+    if (auto argument = getArgumentInPlace(results[n].getDefiningOp()); argument && isFirst)
       host.setArgAttr(numArgs + n, kInPlaceAttr,
                       builder.getI64IntegerAttr(argument.getArgNumber()));
   }

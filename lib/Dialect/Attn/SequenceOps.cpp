@@ -269,12 +269,6 @@ BlockArgument attn::getArgumentInPlace(Operation *op) {
   return isOnlyReader && isResult ? whole : BlockArgument();
 }
 
-BlockArgument attn::getArgumentInPlace(FunctionOpInterface function, unsigned result) {
-  OperandRange results = function.getFunctionBody().front().getTerminator()->getOperands();
-  bool isFirst = !llvm::is_contained(results.take_front(result), results[result]);
-  return isFirst ? getArgumentInPlace(results[result].getDefiningOp()) : BlockArgument();
-}
-
 //===----------------------------------------------------------------------===//
 // DropoutOp
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,6 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
@@ -64,8 +63,6 @@ SmallVector<PackedRows> getPackedRows(Operation *op);
 /// The argument whose memory a result of the graph may share: the cache or pool that `op` appends
 /// to, without other readers. Null for other ops, and for null.
 BlockArgument getArgumentInPlace(Operation *op);
-/// The same of a function's result; null for one that is returned before.
-BlockArgument getArgumentInPlace(FunctionOpInterface function, unsigned result);
 
 /// Whether `name` is an identifier in C and C++ and not a keyword.
 bool isCIdentifier(StringRef name);
