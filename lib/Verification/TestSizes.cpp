@@ -39,6 +39,8 @@ public:
   void findBatches(mlir::attn::AttnOpInterface op, llvm::DenseMap<Value, int64_t> &batches);
   /// The number of sequences that a region reads a tensor for; none if it reads none at its batch.
   std::optional<int64_t> findBatchRead(tensor::ExtractOp read);
+  /// Lets a tensor that a region reads at the batch, or at a row of the score, have as many.
+  void fitRead(tensor::ExtractOp read);
   /// Fits sizes of which an op requires one to be a multiple of others, as of query heads.
   void fitMultiples(mlir::attn::AttnOpInterface op);
 
@@ -49,6 +51,8 @@ private:
       return known == dims.end() ? std::nullopt : std::optional(known->second);
     });
   }
+  /// The same of a size that ops compute, as that of gathered pages.
+  std::optional<int64_t> compute(Value tensor, int64_t dim);
   /// The size, if it can be chosen.
   int64_t *getFree(Value tensor, int64_t dim);
 
@@ -57,6 +61,19 @@ private:
   mlir::attn::SizeTracer tracer;
 };
 } // namespace
+
+std::optional<int64_t> SizeFitter::compute(Value tensor, int64_t dim) {
+  if (auto traced = get(tensor, dim))
+    return traced;
+  auto op = tensor.getDefiningOp<mlir::attn::AttnOpInterface>();
+  if (!op)
+    return std::nullopt;
+  auto sizes = op.getResultSizes(cast<OpResult>(tensor).getResultNumber());
+  int64_t size = sizes[dim].evaluate([&](mlir::attn::TensorDim of) {
+    return compute(of.tensor.value, of.dim).value_or(ShapedType::kDynamic);
+  });
+  return ShapedType::isDynamic(size) ? std::nullopt : std::optional(size);
+}
 
 int64_t *SizeFitter::getFree(Value tensor, int64_t dim) {
   std::optional<mlir::attn::Size> size = tracer.trace(tensor, dim);
@@ -167,6 +184,23 @@ std::optional<int64_t> SizeFitter::findBatchRead(tensor::ExtractOp read) {
   return std::nullopt;
 }
 
+void SizeFitter::fitRead(tensor::ExtractOp read) {
+  Operation *op = read->getParentOp();
+  if (!isa<mlir::attn::MaskOp, mlir::attn::ModifyScoreOp, mlir::attn::ModifyProbOp>(op))
+    return;
+  for (auto [place, index] : llvm::enumerate(read.getIndices())) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    if (!argument || argument.getOwner()->getParentOp() != op)
+      continue;
+    // After a score, if the region takes one, come its four coordinates.
+    int64_t dim = argument.getArgNumber() + 4 - argument.getOwner()->getNumArguments();
+    std::optional<int64_t> needed = compute(op->getOperand(0), dim);
+    int64_t *free = getFree(read.getTensor(), place);
+    if (needed && free)
+      *free = std::max(*free, *needed);
+  }
+}
+
 void SizeFitter::fitMultiples(mlir::attn::AttnOpInterface op) {
   for (const mlir::attn::SizeConstraint &constraint : op.getSizeConstraints()) {
     if (!constraint.isMultiple())
@@ -224,6 +258,7 @@ static void fitSizes(func::FuncOp graph, Dims &dims, const Dims &given, int64_t 
   SizeFitter fitter(graph, dims, given);
   fitPackedRows(graph, fitter, total);
   graph.walk([&](mlir::attn::AttnOpInterface op) { fitter.fitMultiples(op); });
+  graph.walk([&](tensor::ExtractOp read) { fitter.fitRead(read); });
   graph.walk([&](mlir::attn::AppendCacheOp op) { fitter.fitRows(op); });
   graph.walk([&](mlir::attn::AppendPagesOp op) { fitter.fitRows(op); });
   graph.walk([&](Operation *op) {

@@ -5,6 +5,7 @@
 // RUN: attnc verify %s --function padded | FileCheck %s
 // RUN: attnc verify %s --function csr | FileCheck %s
 // RUN: attnc verify %s --function prefixes | FileCheck %s
+// RUN: attnc verify %s --function documents | FileCheck %s
 // CHECK: all within the allowed error
 func.func @fused(%rows: tensor<?x4x16xf32> {attn.dims = ["total", 4, 16]}, %k: tensor<?x2x?x16xf32> {attn.dims = ["batch", 2, "kv_len", 16]},
                  %o: tensor<?xi32> {attn.name = "offsets"}, %n: tensor<?xi32> {attn.dims = ["batch"]})
@@ -49,4 +50,19 @@ func.func @prefixes(%rows: tensor<?x1x72xf32>, %o: tensor<?xi32>, %keys: tensor<
   %c = attn.context %p, %k : tensor<?x1x?x?xf32>, tensor<?x1x?x72xf32>
   %r = attn.pack_rows %c offsets(%o) : tensor<?x1x?x72xf32>, tensor<?xi32>
   return %r : tensor<?x1x72xf32>
+}
+
+// A mask reads ids of all sequences, rows, and keys of pages.
+func.func @documents(%rows: tensor<?x2x8xf32>, %o: tensor<?xi32>, %pool: tensor<?x4x2x8xf32>, %new: tensor<?x2x?x8xf32>, %past: tensor<?xi32>,
+                     %table: tensor<?x?xi32>, %n: tensor<?xi32>, %ids: tensor<?x?xi32>, %key_ids: tensor<?x?xi32>)
+    -> (tensor<?x2x8xf32>, tensor<?x4x2x8xf32>) {
+  %q = attn.unpack_rows %rows offsets(%o) : tensor<?x2x8xf32>, tensor<?xi32>
+  %next = attn.append_pages %pool[%table], %new, %past : tensor<?x4x2x8xf32>, tensor<?x?xi32>, tensor<?x2x?x8xf32>, tensor<?xi32>
+  %k = attn.gather_pages %next[%table] : tensor<?x4x2x8xf32>, tensor<?x?xi32>
+  %s = attn.score %q, %k : tensor<?x2x?x8xf32>, tensor<?x2x?x8xf32>
+  %m = attn.mask %s kv_lengths(%n : tensor<?xi32>) documents(%ids, %key_ids : tensor<?x?xi32>, tensor<?x?xi32>) : tensor<?x2x?x?xf32>
+  %p = attn.softmax %m : tensor<?x2x?x?xf32>
+  %c = attn.context %p, %k : tensor<?x2x?x?xf32>, tensor<?x2x?x8xf32>
+  %r = attn.pack_rows %c offsets(%o) : tensor<?x2x?x8xf32>, tensor<?xi32>
+  return %r, %next : tensor<?x2x8xf32>, tensor<?x4x2x8xf32>
 }
