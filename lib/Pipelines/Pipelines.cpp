@@ -37,6 +37,7 @@ using namespace mlir;
 void attn::buildGraphPipeline(OpPassManager &pm) {
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
   pm.addPass(createSymbolDCEPass());
+  pm.addNestedPass<func::FuncOp>(createAttnRefineShapes());
   pm.addNestedPass<func::FuncOp>(createAttnMergeMaps());
   pm.addNestedPass<func::FuncOp>(createAttnRaise());
 }

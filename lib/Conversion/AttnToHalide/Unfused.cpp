@@ -224,7 +224,7 @@ static LogicalResult lowerSoftmax(PipelineBuilder &p, SoftmaxOp op, const CpuInf
       p.func("wide", vars, acc, [&](ArrayRef<Scalar> v) { return convert(input(v), acc); });
   int64_t lanes = lanesFor(cpu, acc);
   auto larger = [](Scalar x, Scalar y) { return max(x, y); };
-  RowExtremes extremes;
+  RowExtremes extremes = {};
   if (axis == 0)
     extremes = buildRowExtremes(p, "max", score, extent, p.constant(acc, -kInf), larger, lanes);
   Func top =

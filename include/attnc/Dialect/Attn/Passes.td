@@ -150,6 +150,19 @@ def AttnSelectSchedule : Pass<"attn-select-schedule", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::attn::AttnDialect"];
 }
 
+def AttnRefineShapes : Pass<"attn-refine-shapes", "::mlir::func::FuncOp"> {
+  let summary = "Give results the sizes that operands tell";
+  let description = [{
+    Makes a dimension that a result's type leaves open static where the types of the op's operands
+    tell its size, and folds casts that then say no less. `tensor.cast` gives ops that need the old
+    type, such as `func.return`, what they had.
+
+    Takes functions on tensors. A size of 0 stays open. Ops whose types contradict each other are
+    left as they are.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
 def AttnNameDims : Pass<"attn-name-dims", "::mlir::func::FuncOp"> {
   let summary = "Name dynamic sizes of arguments and results";
   let description = [{

@@ -87,6 +87,9 @@ struct ExpandBeforeTranspose : OpRewritePattern<tensor::ExpandShapeOp> {
     SmallVector<int64_t> order(sizes.size());
     for (int64_t dim = 0; dim < int64_t(groups.size()); ++dim) {
       auto place = llvm::find(transpose.getPermutation(), dim) - transpose.getPermutation().begin();
+      if (transpose.getInput().getType().isDynamicDim(dim) !=
+          transpose.getType().isDynamicDim(place))
+        return rewriter.notifyMatchFailure(op, "one type knows more sizes than the other");
       groupsBefore.emplace_back();
       for (int64_t part : groups[place]) {
         order[part] = before.size();
