@@ -238,8 +238,6 @@ static bool isIntegerTensor(Value value, int64_t rank) {
 static ParseResult parseLengths(OpAsmParser &parser, StringRef word, Value &lengths) {
   SmallVector<Value> tensors;
   SMLoc loc = parser.getCurrentLocation();
-  if (lengths)
-    return parser.emitError(loc, "expected ") << word << " once";
   if (parseTensors(parser, tensors))
     return failure();
   if (tensors.size() != 1)

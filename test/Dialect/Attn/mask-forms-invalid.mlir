@@ -136,11 +136,3 @@ func.func @positions_kv_offsets(%s: tensor<1x2x3x4xf32>, %p: tensor<1xi32>, %o: 
   %m = attn.mask %s positions(%p, %p : tensor<1xi32>, tensor<1xi32>) kv_offsets(%o : tensor<2xi32>) : tensor<1x2x3x4xf32>
   return
 }
-
-// -----
-
-func.func @lengths_twice(%s: tensor<2x3x4x5xf32>, %n: tensor<2xi32>) -> tensor<2x3x4x5xf32> {
-  // expected-error@+1 {{expected kv_lengths once}}
-  %m = attn.mask %s kv_lengths(%n : tensor<2xi32>) kv_lengths(%n : tensor<2xi32>) : tensor<2x3x4x5xf32>
-  return %m : tensor<2x3x4x5xf32>
-}
