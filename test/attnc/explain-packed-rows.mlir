@@ -5,6 +5,7 @@
 // RUN: attnc explain %s --function appended | FileCheck %s --check-prefix=APPENDED
 // RUN: attnc explain %s --function counted | FileCheck %s --check-prefix=COUNTED
 // RUN: attnc verify %s --function known | FileCheck %s --check-prefix=KNOWN
+// RUN: attnc explain %s --function known | FileCheck %s --check-prefix=UNCOPIED
 // RUN: attnc explain %s --function packed --target host-opencl | FileCheck %s --check-prefix=GPU
 
 // PACKED-NOT: unpack_rows at
@@ -80,7 +81,8 @@ func.func @counted(%rows: tensor<?x2x8xf32>, %o: tensor<?xi32>, %past: tensor<?x
   return %next : tensor<?x16x2x8xf32>
 }
 
-// A result's type may say less than the rows'.
+// A result's type may say less than the rows'; they are computed in the result's memory.
+// UNCOPIED-NOT: known_copy
 // KNOWN: cases, all within the allowed error
 func.func @known(%rows: tensor<4x2x8xf32>, %k: tensor<2x2x9x8xf32>, %o: tensor<3xi32>) -> (tensor<?x2x8xf32>, tensor<?x2xf32>) {
   %q = attn.unpack_rows %rows offsets(%o) : tensor<4x2x8xf32>, tensor<3xi32>

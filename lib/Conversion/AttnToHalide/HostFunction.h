@@ -120,6 +120,8 @@ private:
   /// The view of `buffer` at the slice's offsets and sizes; `whole` are the buffer's sizes.
   Value viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer, ArrayRef<OpFoldResult> whole,
                   ArrayRef<int64_t> shape, const Twine &message);
+  /// `buffer` with the sizes of a tensor's type.
+  Value castBuffer(Value buffer, Type tensor);
   /// A view with these sizes; `groups` are the dimensions that each of the buffer's becomes.
   Value expandBuffer(Value buffer, ArrayRef<OpFoldResult> sizes,
                      ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> shape);

@@ -83,6 +83,13 @@ static bool addsOnesAlone(tensor::CollapseShapeOp op) {
   });
 }
 
+Value HostFunction::castBuffer(Value buffer, Type tensor) {
+  auto from = cast<MemRefType>(buffer.getType());
+  auto to = MemRefType::get(cast<RankedTensorType>(tensor).getShape(), from.getElementType(),
+                            from.getLayout());
+  return memref::CastOp::create(builder, to, buffer);
+}
+
 Value HostFunction::viewInReader(Value tensor, Operation *reader) {
   if (auto merge = dyn_cast<MergeHeadsOp>(reader)) {
     int64_t heads = merge.getInput().getType().getDimSize(1);
@@ -95,6 +102,10 @@ Value HostFunction::viewInReader(Value tensor, Operation *reader) {
     SmallVector<int64_t> inverse = invertPermutationVector(transpose.getPermutation());
     return viewPermuted(getDestination(transpose.getResult()), inverse);
   }
+  // A cast to more sizes than are known is checked first.
+  if (auto cast = dyn_cast<tensor::CastOp>(reader);
+      cast && tensor::preservesStaticInformation(cast.getType(), tensor.getType()))
+    return castBuffer(getDestination(cast.getResult()), tensor.getType());
   auto collapse = dyn_cast<tensor::CollapseShapeOp>(reader);
   if (!collapse || !addsOnesAlone(collapse) || collapse.getReassociationIndices().empty())
     return {};
@@ -173,10 +184,7 @@ void HostFunction::viewCast(tensor::CastOp op) {
     if (!type.isDynamicDim(dim))
       requireSame(op.getLoc(), op.getSource(), dim, op.getResult(), dim,
                   "expected the sizes of tensor.cast's result");
-  Value buffer = getBuffer(op.getSource());
-  auto from = cast<MemRefType>(buffer.getType());
-  auto to = MemRefType::get(type.getShape(), type.getElementType(), from.getLayout());
-  buffers[op.getResult()] = memref::CastOp::create(builder, to, buffer);
+  setBuffer(op.getResult(), castBuffer(getBuffer(op.getSource()), type));
 }
 
 void HostFunction::viewExpanded(tensor::ExpandShapeOp op) {

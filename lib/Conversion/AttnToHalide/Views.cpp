@@ -61,7 +61,8 @@ static LogicalResult convertTranspose(TransposeOp op, FunctionConverter &convert
 }
 
 static LogicalResult convertCast(tensor::CastOp op, FunctionConverter &converter) {
-  converter.getHost().viewCast(op);
+  if (!converter.getHost().hasBuffer(op.getResult()))
+    converter.getHost().viewCast(op);
   return success();
 }
 
