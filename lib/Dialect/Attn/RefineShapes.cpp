@@ -185,11 +185,22 @@ void ShapeRefiner::run() {
     }
 }
 
+/// MLIR's verifier compares only the operands of `output_shape` with the result's type.
+static WalkResult checkOutputShape(tensor::ExpandShapeOp expand) {
+  ArrayRef<int64_t> given = expand.getStaticOutputShape();
+  if (given == expand.getResultType().getShape())
+    return success();
+  return expand.emitError("expected an output_shape of ") << expand.getResultType();
+}
+
 namespace {
 struct AttnRefineShapesPass : attn::impl::AttnRefineShapesBase<AttnRefineShapesPass> {
   void runOnOperation() override {
-    if (!getOperation().isDeclaration())
-      ShapeRefiner(getOperation()).run();
+    func::FuncOp function = getOperation();
+    if (function.walk(checkOutputShape).wasInterrupted())
+      return signalPassFailure();
+    if (!function.isDeclaration())
+      ShapeRefiner(function).run();
   }
 };
 } // namespace
