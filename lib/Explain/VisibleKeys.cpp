@@ -129,8 +129,8 @@ void BoundWriter::addElement(Sum &sum, Value tensor, ArrayRef<Sum> places, uint6
     return addElement(sum, producer->getOperand(1), places,
                       isa<arith::AddIOp>(producer) ? factor : -factor);
   }
-  SmallVector<Sum> moved(places);
   if (auto slice = dyn_cast_or_null<tensor::ExtractSliceOp>(producer)) {
+    SmallVector<Sum> moved(places);
     for (auto [place, offset] : llvm::zip(moved, slice.getStaticOffsets()))
       place.constant += offset;
     bool isKnown = !llvm::is_contained(slice.getStaticOffsets(), mlir::ShapedType::kDynamic) &&
@@ -142,7 +142,7 @@ void BoundWriter::addElement(Sum &sum, Value tensor, ArrayRef<Sum> places, uint6
   if (auto map = dyn_cast_or_null<mlir::attn::MapOp>(producer)) {
     Block &body = map.getBody().front();
     for (auto [argument, input] : llvm::zip(body.getArguments(), map.getInputs()))
-      elements[argument] = {input, moved};
+      elements[argument] = {input, SmallVector<Sum>(places)};
     return add(sum, body.getTerminator()->getOperand(0), factor);
   }
   sum.terms[nameElement(tensor, places)] += factor;

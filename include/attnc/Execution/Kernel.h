@@ -47,8 +47,8 @@ public:
 
   /// Calls it as a C program would, on DLTensors. Errors are the library's message, at its name.
   llvm::LogicalResult call(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
-  /// The same, as a program does that decodes: what rows are appended to is passed for the result,
-  /// too, in place of its own tensor.
+  /// The same, but a cache or pool that rows are appended to is passed as the result, too, as
+  /// programs that decode do; that result's own tensor is not written.
   llvm::LogicalResult callInPlace(llvm::ArrayRef<Tensor> inputs, llvm::ArrayRef<Tensor> outputs);
   /// Whether callInPlace passes an input for the output.
   bool isInPlace(unsigned output) const { return inPlaceOf[output].has_value(); }

@@ -114,9 +114,10 @@ Scalar Entries::countOf(Scalar b) const {
 }
 
 Scalar Entries::sequenceOf(Scalar entry) const {
-  Scalar b = keys.packed ? sequences(max(entry, 0)) : entry / max(perSequence, 1);
+  if (keys.packed)
+    return readSequence(sequences, max(entry, 0), keys.getBatch());
   Scalar last = keys.getBatch() - 1;
-  return unsafePromiseClamped(min(b, last), p.i32(0), last);
+  return unsafePromiseClamped(min(entry / max(perSequence, 1), last), p.i32(0), last);
 }
 
 Scalar Entries::indexOf(Scalar entry) const {
@@ -247,8 +248,7 @@ static LogicalResult lowerAppendPages(PipelineBuilder &p, AppendPagesOp op, cons
   buildScattered(p, keys.rows, type, lanesFor(cpu, type.getElementType()), [&](ArrayRef<Scalar> v) {
     Scalar d = v[0], t = v[1], h = v[2], b = v[3];
     if (keys.packed) {
-      Scalar last = keys.getBatch() - 1;
-      b = unsafePromiseClamped(min(sequences(max(v[1], 0)), last), p.i32(0), last);
+      b = readSequence(sequences, max(v[1], 0), keys.getBatch());
       t = v[1] - keys.packed->startOf(b);
     }
     Scalar first = keys.firstOf(b);

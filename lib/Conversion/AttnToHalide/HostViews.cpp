@@ -102,7 +102,7 @@ Value HostFunction::viewInReader(Value tensor, Operation *reader) {
     SmallVector<int64_t> inverse = invertPermutationVector(transpose.getPermutation());
     return viewPermuted(getDestination(transpose.getResult()), inverse);
   }
-  // A cast to more sizes than are known is checked first.
+  // Of a cast that adds static sizes, these are checked before its source is read.
   if (auto cast = dyn_cast<tensor::CastOp>(reader);
       cast && tensor::preservesStaticInformation(cast.getType(), tensor.getType()))
     return castBuffer(getDestination(cast.getResult()), tensor.getType());

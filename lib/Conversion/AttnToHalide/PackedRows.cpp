@@ -47,6 +47,11 @@ Func attn::findSequences(PipelineBuilder &p, StringRef name, Scalar batch,
   return number;
 }
 
+Scalar attn::readSequence(Func numbers, Scalar x, Scalar batch) {
+  Scalar last = batch - 1;
+  return unsafePromiseClamped(min(numbers(x), last), last.constant(0), last);
+}
+
 //===----------------------------------------------------------------------===//
 // Query blocks
 //===----------------------------------------------------------------------===//
@@ -100,8 +105,7 @@ PackedBlocks::PackedBlocks(PipelineBuilder &p, PackedSequences given, int64_t ro
 }
 
 Scalar PackedBlocks::sequenceOf(Scalar block) const {
-  Scalar last = sequences.getBatch() - 1;
-  return unsafePromiseClamped(min(numbers(block), last), p.i32(0), last);
+  return readSequence(numbers, block, sequences.getBatch());
 }
 
 LogicalResult attn::lowerCountServed(PipelineBuilder &p, Value tensor,
@@ -175,8 +179,7 @@ static LogicalResult lowerPackRows(PipelineBuilder &p, PackRowsOp op, const CpuI
       p, "sequence", sequences.getBatch(), [&](Scalar b) { return sequences.startOf(b + 1); },
       lanesFor(cpu, p.b().getI32Type()));
   buildOutput(p, "packed", type, lanesFor(cpu, type.getElementType()), [&](ArrayRef<Scalar> v) {
-    Scalar last = sequences.getBatch() - 1, row = v.back();
-    Scalar b = unsafePromiseClamped(min(number(row), last), p.i32(0), last);
+    Scalar row = v.back(), b = readSequence(number, row, sequences.getBatch());
     Scalar i = clamp(row - sequences.startOf(b), p.i32(0), sequences.getTotal() - 1);
     SmallVector<Scalar> at(v.drop_back(2));
     at.append({i, v[v.size() - 2], b});

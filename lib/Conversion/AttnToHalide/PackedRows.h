@@ -38,6 +38,8 @@ private:
 /// of the sequence that x belongs to, or `batch`.
 Func findSequences(PipelineBuilder &p, StringRef name, Scalar batch,
                    function_ref<Scalar(Scalar b)> endOf, int64_t lanes);
+/// The sequence that x belongs to, by such a func; any one if it belongs to none.
+Scalar readSequence(Func numbers, Scalar x, Scalar batch);
 
 /// The query blocks of packed rows: each has rows of one sequence. Those of the sequences that a
 /// kernel serves are numbered one after the other; a call has at most getMaxCount().

@@ -119,9 +119,9 @@ static bool takePackedQuery(RewriterBase &rewriter, AttentionOp op) {
   rewriter.setInsertionPointAfter(op);
   auto replace = [&](PackRowsOp pack, Value heads) {
     Value rows = toRowsFirst(rewriter, op.getLoc(), heads);
-    if (rows.getType() != pack.getType()) // which may say less
-      rows = tensor::CastOp::create(rewriter, op.getLoc(), pack.getType(), rows);
-    rewriter.replaceOp(pack, rows);
+    // The result's type may be less exact.
+    rewriter.replaceOp(pack,
+                       rewriter.createOrFold<tensor::CastOp>(op.getLoc(), pack.getType(), rows));
   };
   replace(context, op.getResult());
   if (lse)

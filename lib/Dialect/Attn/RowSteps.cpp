@@ -122,7 +122,7 @@ Value RowSteps::getPositions(RewriterBase &rewriter, PositionsOp op, Value rows)
   Value sums = ReduceOp::create(rewriter, loc, type, ReduceKind::sum, places,
                                 rewriter.getDenseI64ArrayAttr({1}), /*keep_dims=*/false);
   auto known = RankedTensorType::get({sizeOf(rows, 0)}, rewriter.getI64Type());
-  return known == type ? sums : tensor::CastOp::create(rewriter, loc, known, sums).getResult();
+  return rewriter.createOrFold<tensor::CastOp>(loc, known, sums);
 }
 
 /// Rows are batches of one position each.

@@ -75,7 +75,8 @@ def types(case):
         "pool": f"tensor<{pages}x{rows[0]}x{rows[1]}x{case.head_dim}x{case.element}>",
         "table": f"tensor<{entries if case.csr else f'{b}x{n}'}x{case.index}>",
         "offsets": f"tensor<{ends}x{case.index}>",
-        "rows": f"tensor<{'1' if case.packed else b}x{case.heads}x{'?' if case.packed else m}x{case.head_dim}x{case.element}>",
+        "rows": f"tensor<{'1' if case.packed else b}x{case.heads}x{'?' if case.packed else m}"
+                f"x{case.head_dim}x{case.element}>",
         "length": f"tensor<{b}x{case.index}>",
         "counts": f"tensor<{b}x{case.index}>",
         "row_offsets": f"tensor<{ends}x{case.index}>",
@@ -253,7 +254,9 @@ def empty_calls(case, rng):
         if none == "max_pages" and case.csr:
             arrays["offsets"][:] = 0
         no_keys = np.s_[:, :0] if case.layout == "keys_first" else np.s_[:, :, :0]
-        keep = dict(rows=np.s_[:, :, :] if case.packed else np.s_[:, :, :empty.new], pool={"num_pages": np.s_[:0], "page_size": no_keys}.get(none, np.s_[:]))
+        keep = dict(pool={"num_pages": np.s_[:0], "page_size": no_keys}.get(none, np.s_[:]))
+        if not case.packed:
+            keep["rows"] = np.s_[:, :, :empty.new]
         if none == "max_pages":
             keep["table"] = np.s_[:0] if case.csr else np.s_[:, :0]
         yield empty, {name: array[keep.get(name, np.s_[:])].copy() for name, array in arrays.items()}, count, refusal

@@ -137,13 +137,11 @@ struct TransposeOfUnits : OpRewritePattern<TransposeOp> {
     auto sizes = llvm::map_to_vector(op.getPermutation(), [&](int64_t dim) { return before[dim]; });
     Value value =
         tensor::CollapseShapeOp::create(rewriter, loc, op.getInput(), groupUnits(from.getShape()));
-    // The result's type may say less than the sizes.
+    // The result's type may be less exact than the sizes.
     auto type = op.getType().clone(decomposeMixedValues(sizes).first);
     Value turned = tensor::ExpandShapeOp::create(rewriter, loc, type, value,
                                                  groupUnits(type.getShape()), sizes);
-    if (type != op.getType())
-      turned = tensor::CastOp::create(rewriter, loc, op.getType(), turned);
-    rewriter.replaceOp(op, turned);
+    rewriter.replaceOp(op, rewriter.createOrFold<tensor::CastOp>(loc, op.getType(), turned));
     return success();
   }
 };
