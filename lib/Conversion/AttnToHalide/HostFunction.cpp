@@ -48,6 +48,7 @@ LogicalResult HostFunction::create() {
     host.setArgAttrs(arg.getArgNumber(), source.getArgAttrDict(arg.getArgNumber()));
   }
   OperandRange results = source.getBody().front().getTerminator()->getOperands();
+  SizeTracer tracer(source);
   for (unsigned n = 0; n < source.getNumResults(); ++n) {
     host.setArgAttrs(numArgs + n, source.getResultAttrDict(n));
     host.setArgAttr(numArgs + n, kResultAttr, builder.getUnitAttr());
@@ -55,6 +56,7 @@ LogicalResult HostFunction::create() {
     if (auto argument = getArgumentInPlace(results[n].getDefiningOp()); argument && isFirst)
       host.setArgAttr(numArgs + n, kInPlaceAttr,
                       builder.getI64IntegerAttr(argument.getArgNumber()));
+    openDims.push_back(findOpenDims(n, results[n], tracer));
   }
   return success();
 }
@@ -64,8 +66,36 @@ void HostFunction::finish() {
   source.erase();
 }
 
+SmallVector<int64_t> HostFunction::findOpenDims(int64_t n, Value tensor, SizeTracer &tracer) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  auto dims = source.getResultAttrOfType<ArrayAttr>(n, kDimsAttr);
+  SmallVector<int64_t> open;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (!type.isDynamicDim(dim))
+      continue;
+    std::optional<Size> size = tracer.trace(tensor, dim);
+    Attribute symbol = size && !size->isConstant() ? tracer.getSymbol(*size) : StringAttr();
+    if (!dims || !symbol || dims[dim] != symbol)
+      open.push_back(dim);
+  }
+  return open;
+}
+
 Value HostFunction::getResultBuffer(int64_t n) {
-  return host.getArgument(source.getNumArguments() + n);
+  Value buffer = host.getArgument(source.getNumArguments() + n);
+  Value tensor = source.getBody().front().getTerminator()->getOperand(n);
+  auto name = source.getResultAttrOfType<StringAttr>(n, kNameAttr);
+  for (int64_t dim : std::exchange(openDims[n], {}))
+    buildBeforeLoop([&] {
+      Value expected = getSize(tensor, dim), found = memref::DimOp::create(builder, buffer, dim);
+      Value same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, found, expected);
+      std::string message = (name ? name.str() : "out" + std::to_string(n)) + ": expected dim " +
+                            std::to_string(dim) + " to be {}, found {}";
+      host::RequireOp::create(builder, same, builder.getStringAttr(message),
+                              ValueRange{expected, found});
+      return Value();
+    });
+  return buffer;
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,6 +11,7 @@
 #include "PipelineBuilder.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
+#include "attnc/Dialect/Attn/Sizes.h"
 #include "attnc/Dialect/Host/Host.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -34,6 +35,7 @@ public:
   /// The buffer of a tensor. A constant's is created on demand: packed weights need none.
   Value getBuffer(Value tensor);
   void setBuffer(Value tensor, Value buffer) { buffers[tensor] = buffer; }
+  /// The buffer of result n, whose computed sizes are checked before it is written.
   Value getResultBuffer(int64_t n);
 
   /// Where `tensor` is to be computed: a result's buffer if it is returned, the heads of
@@ -112,6 +114,8 @@ public:
   ImplicitLocOpBuilder &getBuilder() { return builder; }
 
 private:
+  /// The sizes of result n that are computed, or may be other ones than `attn.dims` says.
+  SmallVector<int64_t> findOpenDims(int64_t n, Value tensor, SizeTracer &tracer);
   /// Calls `build` ahead of the loop that is being built, if there is one.
   Value buildBeforeLoop(function_ref<Value()> build);
   Value addConstant(arith::ConstantOp op);
@@ -147,6 +151,8 @@ private:
 
   func::FuncOp source, host;
   ImplicitLocOpBuilder builder;
+  /// By result: the dimensions whose sizes are still to be checked.
+  SmallVector<SmallVector<int64_t>> openDims;
   llvm::DenseMap<Value, Value> buffers;
   IRMapping indices;
   int64_t numConstants = 0;

@@ -73,7 +73,7 @@ static Scalar getMaxBlocks(PipelineBuilder &p, const PackedSequences &sequences,
 
 PackedBlocks::PackedBlocks(PipelineBuilder &p, PackedSequences given, int64_t rows, int64_t above,
                            int64_t limit)
-    : p(p), sequences(given), maxCount(getMaxBlocks(p, sequences, rows, above, limit)) {
+    : sequences(given), maxCount(getMaxBlocks(p, sequences, rows, above, limit)) {
   constexpr int64_t kLanes = 8;
   Type i32 = p.b().getI32Type();
   Scalar batch = sequences.getBatch();

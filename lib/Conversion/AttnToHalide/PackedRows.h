@@ -61,7 +61,6 @@ public:
   Scalar firstPackedRow(Scalar block) const { return packedFirsts(block); }
 
 private:
-  PipelineBuilder &p;
   PackedSequences sequences;
   Scalar maxCount;
   Func numbers, firsts, counts, packedFirsts;

@@ -274,6 +274,26 @@ def refuse(library, inputs):
                 sys.exit(f"WRONG refusal: {parameter.name} of -1 is taken")
 
 
+def call_with_wrong_sizes(library, inputs, zeros):
+    """Changes one size of one tensor at a time; `zeros` are the results. A result's must be refused; an
+    argument's may be the only one that says how large something is that no result depends on."""
+    parameters, tensors = library.inputs + library.outputs, [*inputs, *zeros]
+    for at, dim in ((at, dim) for at, tensor in enumerate(tensors) for dim in range(tensor.ndim)):
+        for change in (-1, 1):
+            shape = [*tensors[at].shape]
+            shape[dim] += change
+            if shape[dim] < 0:
+                continue
+            called = [*inputs, *(guard(output, at_end=True) for output in zeros)]
+            called[at] = guard(np.resize(tensors[at], shape), at_end=True)
+            status = library.call(called[:len(inputs)], called[len(inputs):])
+            what = f"WRONG sizes: {parameters[at].name} of {shape}"
+            if status == 0 and at >= len(inputs):
+                sys.exit(f"{what} is taken")
+            if status != 0 and (not library.error() or any(output.any() for output in called[len(inputs):])):
+                sys.exit(f"{what}: no message, or results that are written")
+
+
 def vary(library, inputs, expected, rng):
     """Ends the process where a call of another kind gives other bits. Lengths of caches (`past…`)
     that are negative must be refused."""
@@ -282,4 +302,5 @@ def vary(library, inputs, expected, rng):
     compare(library, "in place", call_in_place(library, inputs), expected)
     compare(library, "workspace", call_with_workspace(library, inputs), expected)
     call_without_memory(library, inputs, expected)
+    call_with_wrong_sizes(library, inputs, [parameter.zeros() for parameter in library.outputs])
     refuse(library, inputs)
