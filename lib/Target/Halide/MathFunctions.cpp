@@ -9,6 +9,8 @@
 
 #include "MathFunctions.h"
 
+#include "StrictFloat.h"
+
 #include "attnc/Dialect/Attn/Erf.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -122,9 +124,18 @@ Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
 
 Expr exp2BF16(Expr x) {
   Split2 n = roundToExponent(x);
-  Expr p = polynomial(strictSub(x, n.integer),
-                      {2 * 0.05500864f, 2 * 0.2422105f, 2 * 0.69328291f, 2.0f});
+  Expr p =
+      polynomial(strictSub(x, n.integer), {2 * 0.05500864f, 2 * 0.2422105f, 2 * 0.69328291f, 2.0f});
   return p * n.half;
+}
+
+/// `function` of x clamped to a range where sums and products in it are numbers; NaN for NaN.
+static Expr ofNumbers(Expr x, float low, float high, const std::function<Expr(Expr)> &function) {
+  return readOnce(x, [&](const Expr &once) {
+    Expr above = blend(strictLess(low, once), once, low); // also for NaN
+    Expr number = blend(strictLess(above, high), above, high);
+    return blend(strictEqual(once, once), keepFast(number, function), once);
+  });
 }
 
 static Expr exp2WithinRange(Expr x) {
@@ -134,18 +145,17 @@ static Expr exp2WithinRange(Expr x) {
 
 // exp(x) = 2^n · exp(r), r = x - n·ln 2 in two steps (Cody and Waite); the polynomial is
 // Cephes' expf. Results below 2^-125.5 are 0.
-static Expr expOnce(Expr x) {
-  x = clampAbove(clampBelow(x, -87.5f), 89.0f);
+static Expr expOfNumber(Expr x) {
   Split2 n = roundToExponent(strictMul(x, 1.44269504088896341f));
   Expr r = strictSub(x, strictMul(n.integer, 0.693359375f));
   r = strictSub(r, strictMul(n.integer, -2.12194440e-4f));
   Expr p = polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                           1.6666665459e-1f, 5.0000001201e-1f});
   p = p * (r * r) + r + 1.0f;
-  return (p + p) * n.half;
+  return strictMul(p + p, n.half); // may overflow
 }
 
-Expr expF32(Expr x) { return readOnce(x, expOnce); }
+Expr expF32(Expr x) { return ofNumbers(x, -87.5f, 89.0f, expOfNumber); }
 
 // x = 2^n · (1 + f), 1 + f between the roots of 1/2 and 2; the polynomial is Cephes' logf. The
 // logarithm of 2 is in two parts, the first of few bits.
@@ -165,28 +175,30 @@ static Expr logOnce(Expr x) {
 
 Expr logF32(Expr x) { return readOnce(x, logOnce); }
 
-// Cephes' tanhf: a polynomial near 0, 1 - 2 / (exp(2|x|) + 1) elsewhere, where the error of exp
-// matters less the larger it is.
-static Expr tanhOnce(Expr x) {
-  Expr magnitude = abs(x);
-  Expr z = x * x;
-  Expr p = polynomial(z, {-5.70498872745e-3f, 2.06390887954e-2f, -5.37397155531e-2f,
-                          1.33314422036e-1f, -3.33332819422e-1f});
-  Expr power = exp2WithinRange(clampAbove(magnitude, 10.0f) * 2.88539008177792681f);
-  Expr large = 1.0f - 2.0f / (power + 1.0f);
-  return blend(strictLess(magnitude, 0.625f), p * z * x + x, copySign(large, x));
+// tanh(x) = E / (E + 2), E = exp(2x) - 1 = 2^n · (2^f - 1) + (2^n - 1): exact near 0, where n is 0,
+// and never beyond 1. The polynomial, minimax relative to its product with f, is twice as large, as
+// the scale is 2^(n - 1).
+static Expr tanhOfNumber(Expr x) {
+  Expr power = strictMul(x, 2.88539008177792681f);
+  Split2 n = roundToExponent(power);
+  Expr f = strictSub(power, n.integer);
+  Expr p = polynomial(f, {2 * 1.5403512613882275e-4f, 2 * 1.3390826965359662e-3f,
+                          2 * 9.61823784123007e-3f, 2 * 5.550357262750452e-2f,
+                          2 * 2.402264979063553e-1f, 2 * 6.93147187961991e-1f});
+  Expr less = p * f * n.half + strictSub(n.half + n.half, 1.0f);
+  return less / (less + 2.0f);
 }
 
-Expr tanhF32(Expr x) { return readOnce(x, tanhOnce); }
+Expr tanhF32(Expr x) { return ofNumbers(x, -10.0f, 10.0f, tanhOfNumber); }
 
-static Expr erfOnce(Expr x) {
-  Expr t = clampAbove(abs(x), attn::kLargestErf);
+static Expr erfOfNumber(Expr x) {
+  Expr t = abs(x);
   Expr small = polynomial(x * x, attn::kErfNearZero), tail = polynomial(t, attn::kErfTail);
   Expr large = 1.0f - exp2WithinRange(tail * t);
   return blend(strictLess(t, attn::kErfTailFrom), small * x + x, copySign(large, x));
 }
 
-Expr erfF32(Expr x) { return readOnce(x, erfOnce); }
+Expr erfF32(Expr x) { return ofNumbers(x, -attn::kLargestErf, attn::kLargestErf, erfOfNumber); }
 
 Expr copySign(Expr magnitude, Expr sign) {
   Type type = magnitude.type();

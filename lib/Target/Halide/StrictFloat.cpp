@@ -10,6 +10,9 @@
 using namespace ::Halide;
 using namespace ::Halide::Internal;
 
+/// The prefix of variables whose expressions stay.
+static constexpr char kFast[] = "fast$";
+
 namespace {
 class Strictify : public IRGraphMutator {
   using IRGraphMutator::visit;
@@ -39,7 +42,16 @@ class Strictify : public IRGraphMutator {
   Expr visit(const NE *op) override {
     return op->a.type().is_float() ? !mutate(op->b == op->a) : IRGraphMutator::visit(op);
   }
+  Expr visit(const Let *op) override {
+    return op->name.rfind(kFast, 0) == 0 ? Let::make(op->name, mutate(op->value), op->body)
+                                         : IRGraphMutator::visit(op);
+  }
 };
 } // namespace
 
 Expr mlir::halide::strictFloat(const Expr &e) { return Strictify().mutate(e); }
+
+Expr mlir::halide::keepFast(Expr x, const std::function<Expr(Expr)> &function) {
+  std::string name = unique_name(kFast);
+  return Let::make(name, x, function(Variable::make(x.type(), name)));
+}

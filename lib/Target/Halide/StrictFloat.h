@@ -10,11 +10,18 @@
 
 #include "Halide.h"
 
+#include <functional>
+
 namespace mlir::halide {
 
 /// Halide's strict_float, in time linear in the expression: Halide's own visits a shared
 /// subexpression once for each path to it, and copies it.
 ::Halide::Expr strictFloat(const ::Halide::Expr &e);
+
+/// `function` of `x`, in which strictFloat leaves all as it is: multiplications and additions fuse.
+/// It may promise LLVM that no NaN or infinity is met.
+::Halide::Expr keepFast(::Halide::Expr x,
+                        const std::function<::Halide::Expr(::Halide::Expr)> &function);
 
 } // namespace mlir::halide
 
