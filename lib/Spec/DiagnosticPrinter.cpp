@@ -59,8 +59,17 @@ DiagnosticPrinter::DiagnosticPrinter(llvm::SourceMgr &sources, MLIRContext *cont
       return success();
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       countError();
+    else if (isRepeated(diagnostic))
+      return success();
     return printWithoutLine(diagnostic);
   });
+}
+
+bool DiagnosticPrinter::isRepeated(Diagnostic &diagnostic) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << diagnostic.getLocation() << ": " << diagnostic;
+  return !said.insert(text).second;
 }
 
 DiagnosticPrinter::~DiagnosticPrinter() { engine.eraseHandler(counter); }
