@@ -22,6 +22,14 @@ def elu(x, alpha=1, inplace=False):
     return where(x > 0, x, alpha * _functions.expm1(minimum(x, 0)))
 
 
+def selu(x, inplace=False):
+    return 1.0507009873554805 * elu(x, 1.6732632423543772)
+
+
+def celu(x, alpha=1, inplace=False):
+    return where(x > 0, x, alpha * _functions.expm1(minimum(x, 0) / alpha))
+
+
 def gelu(x, approximate="none"):
     if approximate == "tanh":
         return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
@@ -61,10 +69,23 @@ def softsign(x):
     return x / (1 + abs(x))
 
 
+def softshrink(x, lambd=0.5):
+    return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, 0.0 * x))
+
+
+def hardshrink(x, lambd=0.5):
+    return where(abs(x) > lambd, x, where(abs(x) <= lambd, 0.0, x))
+
+
+def threshold(x, threshold, value, inplace=False):
+    return where(x <= threshold, value, x)
+
+
 def tanhshrink(x):
     return x - tanh(x)
 
 
 TABLE = {function.__name__: function for function in (
-    relu, relu6, leaky_relu, elu, gelu, hardtanh, hardsigmoid, hardswish, log_sigmoid, mish, silu, softplus, softsign,
-    tanhshrink)}
+    relu, relu6, leaky_relu, elu, selu, celu, gelu, hardtanh, hardsigmoid, hardswish, log_sigmoid, mish, silu, softplus,
+    softsign, softshrink, hardshrink, threshold, tanhshrink)}
+TABLE["_threshold"] = threshold  # as torch.nn.functional's calls itself

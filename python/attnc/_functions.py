@@ -1,5 +1,7 @@
 """Functions of traced values: attnc.where, attnc.exp…"""
 
+import math
+
 from ._arithmetic import binary, select
 from ._refusals import user_line
 from ._values import _FLOATS, Value, convert, lift, resolve, unify
@@ -75,6 +77,69 @@ def copysign(x, y):
     return Value("math.copysign", *_two_floats("copysign", x, y))
 
 
+def sign(x):
+    """-1, 0 or 1, of x's type; NaN stays NaN."""
+    value = resolve(_number("sign", x))
+    return where(value > 0, 1, where(value < 0, -1, value))
+
+
+def square(x):
+    """x times x."""
+    return x * x
+
+
+def fmod(x, y):
+    """The rest of a division rounded towards 0, which has the sign of x."""
+    x, y = unify(_number("fmod", x), _number("fmod", y))
+    if x.type in _FLOATS:
+        return Value("arith.remf", x.type, (x, y))
+    rest = abs(x) % abs(y)
+    return where(x < 0, -rest, rest)
+
+
+def hypot(x, y):
+    """The length of the vector (x, y)."""
+    _, (x, y) = _two_floats("hypot", abs(x), abs(y))
+    longer, shorter = maximum(x, y), minimum(x, y)
+    return where(longer == 0, longer, longer * sqrt(1 + square(shorter / longer)))
+
+
+def logaddexp(x, y):
+    """log(exp(x) + exp(y))."""
+    _, (x, y) = _two_floats("logaddexp", x, y)
+    return where(x == y, x + math.log(2), maximum(x, y) + log1p(exp(-abs(x - y))))
+
+
+def logical_and(x, y):
+    """Whether both are not 0."""
+    return truth(x) & truth(y)
+
+
+def logical_or(x, y):
+    """Whether one of them is not 0."""
+    return truth(x) | truth(y)
+
+
+def logical_xor(x, y):
+    """Whether one of them alone is not 0."""
+    return truth(x) ^ truth(y)
+
+
+def logical_not(x):
+    """Whether x is 0."""
+    return ~truth(x)
+
+
+def truth(x):
+    """As a bool: whether x is not 0."""
+    return convert(resolve(_number("bool", x)), "bool")
+
+
+def clip(x, low, high):
+    """x, but at least `low` and at most `high`."""
+    return minimum(maximum(x, low), high)
+
+
 def _two_floats(name, x, y):
     pair = unify(_float(name, x), _float(name, y))
     return pair[0].type, pair
@@ -82,7 +147,9 @@ def _two_floats(name, x, y):
 
 _made = {name: _make_unary(name, op) for name, op in _UNARY.items()}
 _made |= {name: _make_extreme(name) for name in _BINARY}
-_made |= {"where": where, "sigmoid": sigmoid, "arctan2": arctan2, "copysign": copysign}
+_made |= {function.__name__: function for function in (
+    where, sigmoid, arctan2, copysign, sign, square, fmod, hypot, logaddexp, logical_and, logical_or, logical_xor,
+    logical_not, clip)}
 globals().update(_made)
 __all__ = list(_made)
 
@@ -91,5 +158,5 @@ _OPERATORS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "tru
               "remainder": "mod", "power": "pow", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
               "left_shift": "lshift", "right_shift": "rshift", "less": "lt", "less_equal": "le", "greater": "gt",
               "greater_equal": "ge", "equal": "eq", "not_equal": "ne"}
-of_numpy = dict(_made) | {"negative": lambda x: -x, "absolute": abs, "invert": lambda x: ~x}
+of_numpy = dict(_made) | {"negative": lambda x: -x, "absolute": abs, "invert": lambda x: ~x, "fabs": abs}
 of_numpy |= {of: lambda x, y, name=name: binary(name, x, y) for of, name in _OPERATORS.items()}

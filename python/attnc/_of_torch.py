@@ -93,13 +93,10 @@ _COMPARISONS = {"lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": 
                 "greater_equal": "ge", "eq": "eq", "ne": "ne", "not_equal": "ne"}
 _SAME = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "sinh", "cosh",
          "tanh", "erf", "sigmoid", "isnan", "isinf", "isfinite", "arcsin", "arccos", "arctan", "arcsinh",
-         "arccosh", "arctanh", "minimum", "maximum", "copysign", "where")
+         "arccosh", "arctanh", "minimum", "maximum", "copysign", "where", "sign", "square", "fmod", "hypot", "logaddexp",
+         "logical_and", "logical_or", "logical_xor", "logical_not")
 _OTHER_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
-                "atanh": "arctanh", "atan2": "arctan2", "arctan2": "arctan2"}
-
-
-def _truth(x):
-    return convert(resolve(lift(x)), "bool")
+                "atanh": "arctanh", "atan2": "arctan2", "arctan2": "arctan2", "sgn": "sign"}
 
 
 def _round(name):
@@ -174,10 +171,8 @@ _table |= {name: getattr(_functions, other) for name, other in _OTHER_NAMES.item
 _table |= {name: _round(name) for name in ("floor", "ceil", "trunc")} | {"round": _round("rint")}
 _table |= {"add": _scaled("add"), "sub": _scaled("sub"), "subtract": _scaled("sub")} | _activations.TABLE
 _table |= {"min": _extreme("minimum"), "max": _extreme("maximum")}
-_table |= {"logical_and": lambda x, y: _truth(x) & _truth(y), "logical_or": lambda x, y: _truth(x) | _truth(y),
-           "logical_xor": lambda x, y: _truth(x) ^ _truth(y), "logical_not": lambda x: ~_truth(x),
-           "bitwise_not": lambda x: ~x, "invert": lambda x: ~x, "neg": lambda x: -x, "negative": lambda x: -x,
-           "abs": abs, "absolute": abs, "square": lambda x: x * x, "reciprocal": lambda x: 1 / x,
+_table |= {"bitwise_not": lambda x: ~x, "invert": lambda x: ~x, "neg": lambda x: -x, "negative": lambda x: -x,
+           "abs": abs, "absolute": abs, "reciprocal": lambda x: 1 / x,
            "clamp": _clamp, "clip": _clamp, "div": _div, "divide": _div,
            "clamp_min": _clamp, "clamp_max": lambda x, max: _clamp(x, None, max), "dot": _dot, "vdot": _dot,
            "frac": lambda x: x - _functions.trunc(x), "lerp": lambda x, end, weight: x + weight * (end - x),
@@ -187,7 +182,7 @@ _table |= {"ones_like": _filled(1), "zeros_like": _filled(0), "new_ones": _fille
            "full_like": lambda x, fill_value, dtype=None: _new_full(x, (), fill_value, dtype=dtype),
            "new_full": _new_full, "new_tensor": _new_tensor}
 # Methods alone.
-_table |= {"float": _to("f32"), "double": _to("f64"), "half": _to("f16"), "bfloat16": _to("bf16"), "bool": _truth,
+_table |= {"float": _to("f32"), "double": _to("f64"), "half": _to("f16"), "bfloat16": _to("bf16"), "bool": _functions.truth,
            "int": _to("i32"), "long": _to("i64"), "short": _to("i16"), "detach": lift, "clone": lift, "contiguous": lift}
 
 

@@ -44,9 +44,9 @@ class Operators:
     def __array_function__(self, function, types, inputs, options):
         from . import _functions
 
-        if function is not np.where or len(inputs) != 3 or options:
+        if function not in (np.where, np.clip) or len(inputs) != 3 or options:
             raise _not_of_numpy(function)
-        return _functions.where(*inputs)
+        return _functions.of_numpy[function.__name__](*inputs)
 
     @classmethod
     def __torch_function__(cls, function, types, inputs=(), options=None):

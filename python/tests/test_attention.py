@@ -206,6 +206,29 @@ class FunctionsTest(unittest.TestCase):
         context, reference = attnc.attention(query, key, value, score=score), expect(query, key, value, expected)[0]
         self.assertLess(np.mean(abs(context - reference) > 1e-4), 0.01)
 
+    def test_made_of_others(self):
+        query, key, value = random_inputs()
+        table = np.linspace(-1, 1, 7 * 5, dtype=np.float32).reshape(7, 5)
+
+        def score(s, b, h, q, k, m=attnc):
+            s = m.square(m.sign(s)) * s + m.fmod(s * 5, 1.5) + m.hypot(s, 3) - m.hypot(s * 0, q * 0) + m.logaddexp(s, q * 0.1)
+            s = m.clip(s, -2, 5) + m.fmod(q - k, 3) * 0.2 + m.sign(q - k) * m.where(m.logical_xor(q % 2, k % 3), 0.3, 0.1)
+            s = s + m.where(m.logical_and(q % 2, k % 3) | m.logical_not(m.logical_or(q % 4, k % 2)), 0.5, 0.0)
+            return s + table[q % 7, ..., k % 5] + table[..., h, q % 5] + table[2, ...][k % 5]
+
+        def of_numpy(s, b, h, q, k):
+            return score(s, b, h, q, k, np)
+
+        expected = expect(query, key, value, of_numpy)[0]
+        check(attnc.attention(query, key, value, score=score), expected)
+        check(attnc.attention(query, key, value, score=of_numpy), expected)
+
+    def test_infinities_of_logaddexp(self):
+        inputs = random_inputs()
+        hidden = lambda s, b, h, q, k: attnc.where(k > q, -np.inf, s)
+        check(attnc.attention(*inputs, score=lambda *at: attnc.logaddexp(hidden(*at), hidden(*at)) - np.log(2)),
+              attnc.attention(*inputs, score=hidden))
+
     def test_casts(self):
         query, key, value = random_inputs()
 

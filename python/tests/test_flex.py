@@ -68,14 +68,17 @@ class CallTest(unittest.TestCase):
         of_torch = torch.nn.functional
         functions = [of_torch.relu, of_torch.relu6, of_torch.leaky_relu, of_torch.elu, of_torch.gelu, of_torch.hardtanh,
                      of_torch.hardsigmoid, of_torch.hardswish, of_torch.logsigmoid, of_torch.mish, of_torch.silu,
-                     of_torch.softplus, of_torch.softsign, of_torch.tanhshrink, torch.frac,
+                     of_torch.softplus, of_torch.softsign, of_torch.tanhshrink, torch.frac, of_torch.selu, of_torch.celu,
+                     of_torch.softshrink, of_torch.hardshrink, torch.sign, torch.sgn, torch.square,
+                     lambda x: of_torch.celu(x, 0.5), lambda x: of_torch.threshold(x, 0.1, 20),
+                     lambda x: torch.fmod(x, 0.7), lambda x: torch.hypot(x, x + 1), lambda x: torch.logaddexp(x, 2 * x),
                      lambda x: of_torch.gelu(x, approximate="tanh"), lambda x: of_torch.softplus(x, beta=2, threshold=3),
                      lambda x: torch.lerp(x, x * x, 0.3), lambda x: torch.add(x, x * x, alpha=0.2),
                      lambda x: x.sub(x * x, alpha=0.1), lambda x: torch.ones_like(x).type_as(x)]
         self.compare(*random_inputs(), score_mod=lambda s, b, h, q, k: sum(
             function(s * 5) * (0.02 * number + 0.1) for number, function in enumerate(functions)))
-        with self.assertRaisesRegex(TypeError, "test_flex.py:.*found torch's selu"):
-            attnc.flex_attention(*random_inputs(), score_mod=lambda s, b, h, q, k: of_torch.selu(s))
+        with self.assertRaisesRegex(TypeError, "test_flex.py:.*found torch's erfinv"):
+            attnc.flex_attention(*random_inputs(), score_mod=lambda s, b, h, q, k: torch.erfinv(s))
 
     def test_what_is_returned(self):
         inputs, mask = random_inputs(), block_mask(causal)
