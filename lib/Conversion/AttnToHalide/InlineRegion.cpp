@@ -170,6 +170,11 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
     x = isa<arith::BitcastOp>(op) ? fromBits(x, written) : convert(x, written);
     return convert(x, type);
   }
+  // Halide bounds and simplifies its own division alone.
+  if (ranges.isPlainDivision(op))
+    return isa<arith::RemSIOp, arith::RemUIOp>(op)
+               ? Scalar(builder, halide::ModOp::create(builder, operands[0], operands[1]))
+               : Scalar(builder, arith::FloorDivSIOp::create(builder, operands[0], operands[1]));
   OperationState state(op->getLoc(), op->getName(), operands, type, op->getAttrs());
   state.propertiesAttr = op->getPropertiesAsAttribute();
   return Scalar(builder, builder.create(state)->getResult(0));

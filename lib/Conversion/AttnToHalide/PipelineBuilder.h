@@ -11,6 +11,7 @@
 #ifndef ATTNC_CONVERSION_ATTNTOHALIDE_PIPELINEBUILDER_H
 #define ATTNC_CONVERSION_ATTNTOHALIDE_PIPELINEBUILDER_H
 
+#include "attnc/Dialect/Attn/IndexRange.h"
 #include "attnc/Dialect/Attn/ScheduleAttrInterface.h"
 #include "attnc/Dialect/Halide/Halide.h"
 
@@ -293,6 +294,7 @@ private:
   /// Index arithmetic that needs 64 bits, of all regions inlined so far.
   llvm::DenseMap<Region *, llvm::DenseSet<Operation *>> wideIndicesOf;
   llvm::DenseSet<Operation *> wideIndices;
+  IndexRanges ranges;
 };
 
 } // namespace mlir::attn

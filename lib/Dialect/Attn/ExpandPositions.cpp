@@ -52,10 +52,10 @@ static Value index(ImplicitLocOpBuilder &b, int64_t value) {
 
 /// Remainders and quotients of non-negative indices.
 static Value rest(ImplicitLocOpBuilder &b, Value x, Value divisor) {
-  return arith::RemUIOp::create(b, x, divisor);
+  return b.createOrFold<arith::RemUIOp>(x, divisor);
 }
 static Value half(ImplicitLocOpBuilder &b, Value x) {
-  return arith::DivUIOp::create(b, x, index(b, 2));
+  return b.createOrFold<arith::DivUIOp>(x, index(b, 2));
 }
 static Value isEven(ImplicitLocOpBuilder &b, Value x) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, rest(b, x, index(b, 2)), index(b, 0));
@@ -127,9 +127,11 @@ Value Expansion::buildTable(Value periods) {
     Value angle = arith::DivFOp::create(b, position, period);
     Value isSine = isEven(b, column);
     if (op.isRotary())
-      isSine = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, column, half(b, width));
-    Value value = arith::SelectOp::create(b, isSine, math::SinOp::create(b, angle),
-                                          math::CosOp::create(b, angle));
+      isSine = arith::CmpIOp::create(b, arith::CmpIPredicate::sge, column, half(b, width));
+    auto accuracy =
+        computeType(op).isF64() ? arith::FastMathFlags::none : arith::FastMathFlags::afn;
+    Value value = arith::SelectOp::create(b, isSine, math::SinOp::create(b, angle, accuracy),
+                                          math::CosOp::create(b, angle, accuracy));
     return shorten(b, value, computeType(op));
   });
 }
@@ -150,7 +152,7 @@ Value Expansion::add(ImplicitLocOpBuilder &b, Value table, ValueRange at) {
 Value Expansion::rotate(ImplicitLocOpBuilder &b, Value table, ValueRange at) {
   Value column = at.back(), halfWidth = half(b, width), isFirst, pair, other;
   if (op.getKind() == PositionKind::rotary_halves) {
-    isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, column, halfWidth);
+    isFirst = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, column, halfWidth);
     pair = rest(b, column, halfWidth);
     other = rest(b, arith::AddIOp::create(b, column, halfWidth), width);
   } else {

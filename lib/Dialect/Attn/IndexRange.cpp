@@ -109,7 +109,29 @@ IntegerRange IndexRanges::compute(Value value) {
       return isCutOff(op) ? cutOff(from) : from;
     return from.fits(type.getIntOrFloatBitWidth()) ? from : ofType(type);
   }
+  if (isPlainDivision(op))
+    return computeQuotient(op);
   return isArithmetic(op) ? computeArithmetic(op) : getUnknown(type);
+}
+
+bool IndexRanges::isPlainDivision(Operation *op) {
+  APInt divisor;
+  if (!isa<arith::DivSIOp, arith::DivUIOp, arith::FloorDivSIOp, arith::RemSIOp, arith::RemUIOp>(
+          op) ||
+      !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) || !divisor.isStrictlyPositive())
+    return false;
+  IntegerRange dividend = get(op->getOperand(0));
+  return dividend.low >= 0 && ofType(op->getOperand(0).getType()).contains(dividend);
+}
+
+IntegerRange IndexRanges::computeQuotient(Operation *op) {
+  APInt divisor;
+  matchPattern(op->getOperand(1), m_ConstantInt(&divisor));
+  IntegerRange dividend = get(op->getOperand(0));
+  int64_t by = divisor.getSExtValue();
+  if (isa<arith::RemSIOp, arith::RemUIOp>(op))
+    return {0, std::min(dividend.high, by - 1)};
+  return {dividend.low / by, dividend.high / by};
 }
 
 IntegerRange IndexRanges::computeArithmetic(Operation *op) {

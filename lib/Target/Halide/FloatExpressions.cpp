@@ -260,10 +260,17 @@ static Expr translateExp2(math::Exp2Op op, Expr x) {
   return exp2F32(x, !isAbove, !has(arith::FastMathFlags::ninf));
 }
 
+/// With `fastmath<afn>` an f64 is as accurate as f32, and specified below 2^30.
+template <typename Op>
+static Expr translateSine(Op op, Expr x, Expr (*shortF64)(Expr), StringRef name) {
+  bool isShort = arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
+  return isShort && x.type().bits() == 64 ? shortF64(x) : callLibm(name, {x});
+}
+
 /// With `fastmath<afn>` the result is specified for 0 and positive normal numbers alone.
-static Expr translateLog(math::LogOp op, Expr x) {
+static Expr translateLogF32(math::LogOp op, Expr x) {
   bool isBounded = arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
-  return isBounded && x.type().bits() == 32 ? logF32(x) : callLibm("log", {x});
+  return isBounded ? boundedLogF32(x) : logF32(x);
 }
 
 static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
@@ -274,13 +281,15 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Case([&](math::TanhOp) { return isF32 ? tanhF32(in[0]) : callLibm("tanh", in); })
       .Case([&](math::ErfOp) { return isF32 ? erfF32(in[0]) : callLibm("erf", in); })
       .Case([&](math::ErfcOp) { return callLibm("erfc", in); })
-      .Case([&](math::ExpM1Op) { return callLibm("expm1", in); })
-      .Case([&](math::LogOp log) { return translateLog(log, in[0]); })
-      .Case([&](math::Log2Op) { return callLibm("log2", in); })
-      .Case([&](math::Log10Op) { return callLibm("log10", in); })
-      .Case([&](math::Log1pOp) { return callLibm("log1p", in); })
-      .Case([&](math::SinOp) { return callLibm("sin", in); })
-      .Case([&](math::CosOp) { return callLibm("cos", in); })
+      .Case([&](math::ExpM1Op) { return isF32 ? expM1F32(in[0]) : callLibm("expm1", in); })
+      .Case([&](math::LogOp log) {
+        return isF32 ? translateLogF32(log, in[0]) : callLibm("log", in);
+      })
+      .Case([&](math::Log2Op) { return isF32 ? log2F32(in[0]) : callLibm("log2", in); })
+      .Case([&](math::Log10Op) { return isF32 ? log10F32(in[0]) : callLibm("log10", in); })
+      .Case([&](math::Log1pOp) { return isF32 ? log1pF32(in[0]) : callLibm("log1p", in); })
+      .Case([&](math::SinOp op) { return translateSine(op, in[0], shortSinF64, "sin"); })
+      .Case([&](math::CosOp op) { return translateSine(op, in[0], shortCosF64, "cos"); })
       .Case([&](math::TanOp) { return callLibm("tan", in); })
       .Case([&](math::SinhOp) { return callLibm("sinh", in); })
       .Case([&](math::CoshOp) { return callLibm("cosh", in); })

@@ -37,6 +37,9 @@ static Expr strictSub(Expr a, Expr b) {
 static Expr strictMul(Expr a, Expr b) {
   return strictOp(a.type(), Internal::Call::strict_mul, a, b);
 }
+static Expr strictDiv(Expr a, Expr b) {
+  return strictOp(a.type(), Internal::Call::strict_div, a, b);
+}
 
 Expr strictLess(Expr a, Expr b) { return strictOp(Bool(), Internal::Call::strict_lt, a, b); }
 // Halide 21 compiles its own strict_le as "not greater", which is true for NaN.
@@ -130,7 +133,8 @@ Expr exp2BF16(Expr x) {
 }
 
 /// `function` of x clamped to a range where sums and products in it are numbers; NaN for NaN.
-static Expr ofNumbers(Expr x, float low, float high, const std::function<Expr(Expr)> &function) {
+static Expr ofNumbers(Expr x, float least, float most, const std::function<Expr(Expr)> &function) {
+  Expr low = Internal::make_const(x.type(), least), high = Internal::make_const(x.type(), most);
   return readOnce(x, [&](const Expr &once) {
     Expr above = blend(strictLess(low, once), once, low); // also for NaN
     Expr number = blend(strictLess(above, high), above, high);
@@ -143,53 +147,133 @@ static Expr exp2WithinRange(Expr x) {
       x, [](const Expr &once) { return exp2F32(once, /*clampLow=*/false, /*clampHigh=*/false); });
 }
 
-// exp(x) = 2^n · exp(r), r = x - n·ln 2 in two steps (Cody and Waite); the polynomial is
-// Cephes' expf. Results below 2^-125.5 are 0.
-static Expr expOfNumber(Expr x) {
+/// exp(x) = 2 · half · (less + 1).
+struct PowerOfE {
+  Expr less, half;
+};
+
+/// exp(x) = 2^n · exp(r), r = x - n·ln 2 in two steps (Cody and Waite); the polynomial is Cephes'
+/// expf.
+static PowerOfE raiseE(Expr x) {
   Split2 n = roundToExponent(strictMul(x, 1.44269504088896341f));
   Expr r = strictSub(x, strictMul(n.integer, 0.693359375f));
   r = strictSub(r, strictMul(n.integer, -2.12194440e-4f));
   Expr p = polynomial(r, {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
                           1.6666665459e-1f, 5.0000001201e-1f});
-  p = p * (r * r) + r + 1.0f;
-  return strictMul(p + p, n.half); // may overflow
+  return {p * (r * r) + r, n.half};
+}
+
+// Results below 2^-125.5 are 0.
+static Expr expOfNumber(Expr x) {
+  PowerOfE power = raiseE(x);
+  Expr p = power.less + 1.0f;
+  return strictMul(p + p, power.half); // may overflow
 }
 
 Expr expF32(Expr x) { return ofNumbers(x, -87.5f, 89.0f, expOfNumber); }
 
-// x = 2^n · (1 + f), 1 + f between the roots of 1/2 and 2; the polynomial is Cephes' logf. The
-// logarithm of 2 is in two parts, the first of few bits.
-static Expr logOnce(Expr x) {
+/// (exp(x) - 1) / 2: exact near 0, where half is 1/2.
+static Expr halfExpM1(Expr x) {
+  PowerOfE power = raiseE(x);
+  return power.less * power.half + strictSub(power.half, 0.5f);
+}
+
+static Expr expM1OfNumber(Expr x) { return strictMul(halfExpM1(x), 2.0f); } // may overflow
+
+Expr expM1F32(Expr x) { return ofNumbers(x, -20.0f, 89.0f, expM1OfNumber); }
+
+// tanh(x) = E / (E + 2), E = exp(2x) - 1: never beyond 1.
+static Expr tanhOfNumber(Expr x) {
+  Expr half = halfExpM1(x + x);
+  return half / (half + 1.0f);
+}
+
+Expr tanhF32(Expr x) { return ofNumbers(x, -10.0f, 10.0f, tanhOfNumber); }
+
+/// x = 2^exponent · (1 + f), 1 + f between the roots of 1/2 and 2, and log(1 + f) = f + cubic -
+/// square / 2.
+struct LogParts {
+  Expr f, square, cubic, exponent;
+};
+
+/// Of a positive normal number; of others its sums are numbers, too. The polynomial is Cephes'
+/// logf.
+static LogParts splitLog(Expr x) {
   const int rootOfHalf = 0x3f3504f3;
   Expr n = (reinterpret<int>(x) - rootOfHalf) >> 23;
   Expr f = strictSub(reinterpret<float>(reinterpret<int>(x) - (n << 23)), 1.0f);
   Expr p = polynomial(f, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
                           1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f,
                           3.3333331174e-1f});
-  Expr square = f * f, exponent = cast<float>(n);
-  Expr small = strictAdd(p * f * square, strictMul(exponent, -2.12194440e-4f));
-  small = strictSub(small, 0.5f * square);
-  Expr log = strictAdd(strictAdd(f, small), strictMul(exponent, 0.693359375f));
-  return blend(strictEqual(x, 0.0f), -std::numeric_limits<float>::infinity(), log);
+  Expr square = f * f;
+  return {f, square, p * f * square, cast<float>(n)};
 }
 
-Expr logF32(Expr x) { return readOnce(x, logOnce); }
-
-// tanh(x) = E / (E + 2), E = exp(2x) - 1 = 2^n · (2^f - 1) + (2^n - 1): exact near 0, where n is 0,
-// and never beyond 1. The polynomial, minimax relative to its product with f, is twice as large, as
-// the scale is 2^(n - 1).
-static Expr tanhOfNumber(Expr x) {
-  Expr power = strictMul(x, 2.88539008177792681f);
-  Split2 n = roundToExponent(power);
-  Expr f = strictSub(power, n.integer);
-  Expr p = polynomial(f, {2 * 1.5403512613882275e-4f, 2 * 1.3390826965359662e-3f,
-                          2 * 9.61823784123007e-3f, 2 * 5.550357262750452e-2f,
-                          2 * 2.402264979063553e-1f, 2 * 6.93147187961991e-1f});
-  Expr less = p * f * n.half + strictSub(n.half + n.half, 1.0f);
-  return less / (less + 2.0f);
+/// The logarithm of 2 is in two parts, the first of few bits.
+static Expr joinLog(const LogParts &log) {
+  Expr small = strictAdd(log.cubic, strictMul(log.exponent, -2.12194440e-4f));
+  small = strictSub(small, 0.5f * log.square);
+  return strictAdd(strictAdd(log.f, small), strictMul(log.exponent, 0.693359375f));
 }
 
-Expr tanhF32(Expr x) { return ofNumbers(x, -10.0f, 10.0f, tanhOfNumber); }
+/// Powers of 2 have exact logarithms.
+static Expr joinLog2(const LogParts &log) {
+  const float rest = 0.44269504088896341f; // log2 e - 1
+  Expr small = strictSub(log.cubic, 0.5f * log.square);
+  Expr less = strictAdd(strictMul(log.f, rest), strictMul(small, rest));
+  return strictAdd(strictAdd(strictAdd(less, small), log.f), log.exponent);
+}
+
+/// Both log10 e and log10 2 are in two parts.
+static Expr joinLog10(const LogParts &log) {
+  Expr small = strictSub(log.cubic, 0.5f * log.square);
+  Expr sum = strictMul(strictAdd(log.f, small), 7.00731903251827651e-4f);
+  sum = strictAdd(sum, strictMul(small, 4.3359375e-1f));
+  sum = strictAdd(sum, strictMul(log.f, 4.3359375e-1f));
+  sum = strictAdd(sum, strictMul(log.exponent, 2.48745663981195214e-4f));
+  return strictAdd(sum, strictMul(log.exponent, 3.0078125e-1f));
+}
+
+Expr boundedLogF32(Expr x) {
+  return readOnce(x, [](const Expr &once) {
+    return blend(strictEqual(once, 0.0f), -std::numeric_limits<float>::infinity(),
+                 joinLog(splitLog(once)));
+  });
+}
+
+static Expr isPositiveNumber(Expr x) {
+  return strictLess(0.0f, x) && strictLess(x, std::numeric_limits<float>::infinity());
+}
+
+/// Denormals are scaled by 2^23.
+static Expr logOfAny(Expr x, Expr (*join)(const LogParts &)) {
+  const float inf = std::numeric_limits<float>::infinity();
+  return readOnce(x, [&](const Expr &once) {
+    Expr isTiny = strictLess(once, std::numeric_limits<float>::min());
+    Expr scaled = blend(isTiny, strictMul(once, 8388608.0f), once);
+    Expr log = keepFast(scaled, [&](const Expr &number) {
+      LogParts parts = splitLog(number);
+      parts.exponent = strictSub(parts.exponent, blend(isTiny, 23.0f, 0.0f));
+      return join(parts);
+    });
+    Expr ofOthers = blend(strictLess(0.0f, once), inf, std::numeric_limits<float>::quiet_NaN());
+    return blend(isPositiveNumber(once), log, blend(strictEqual(once, 0.0f), -inf, ofOthers));
+  });
+}
+
+Expr logF32(Expr x) { return logOfAny(x, joinLog); }
+Expr log2F32(Expr x) { return logOfAny(x, joinLog2); }
+Expr log10F32(Expr x) { return logOfAny(x, joinLog10); }
+
+// log(1 + x) = log(u) + (x - (u - 1)) / u, u = 1 + x rounded.
+Expr log1pF32(Expr x) {
+  return readOnce(x, [](const Expr &once) {
+    return readOnce(strictAdd(once, 1.0f), [&](const Expr &u) {
+      Expr lost = strictSub(once, strictSub(u, 1.0f));
+      return strictAdd(logF32(u), blend(isPositiveNumber(u), strictDiv(lost, u), 0.0f));
+    });
+  });
+}
 
 static Expr erfOfNumber(Expr x) {
   Expr t = abs(x);
@@ -199,6 +283,31 @@ static Expr erfOfNumber(Expr x) {
 }
 
 Expr erfF32(Expr x) { return ofNumbers(x, -attn::kLargestErf, attn::kLargestErf, erfOfNumber); }
+
+/// sin(x + quarters · π/2), x reduced to ±π/4 in three steps (Cody and Waite), of which the first
+/// two are exact for fewer than 2^27 quarters. The polynomials are Cephes' sinf and cosf.
+static Expr sineF64(Expr x, int quarters) {
+  auto constant = [](double c) { return Internal::make_const(Float(64), c); };
+  const Expr magic = constant(0x1.8p52); // rounds to an integer in the low bits of the sum
+  return readOnce(x, [&](Expr once) {
+    Expr shifted = strictAdd(strictMul(once, constant(0x1.45f306dc9c883p-1)), magic);
+    Expr n = strictSub(shifted, magic), rest = once;
+    for (double part : {0x1.921fb5p+0, 0x1.110b46p-26, 0x1.1a62633145c07p-54})
+      rest = strictSub(rest, strictMul(n, constant(part)));
+    Expr quadrant = cast<int>(reinterpret<int64_t>(shifted)) + quarters;
+    return ofNumbers(rest, -1.0f, 1.0f, [&](Expr number) {
+      Expr r = cast<float>(number), square = r * r;
+      Expr odd = polynomial(square, {-1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f});
+      Expr even = polynomial(square, {2.443315711809948e-5f, -1.388731625493765e-3f,
+                                      4.166664568298827e-2f, -0.5f, 1.0f});
+      Expr value = blend((quadrant & 1) == 0, odd * square * r + r, even);
+      return cast<double>(reinterpret<float>(reinterpret<int>(value) ^ ((quadrant & 2) << 30)));
+    });
+  });
+}
+
+Expr shortSinF64(Expr x) { return sineF64(x, 0); }
+Expr shortCosF64(Expr x) { return sineF64(x, 1); }
 
 Expr copySign(Expr magnitude, Expr sign) {
   Type type = magnitude.type();

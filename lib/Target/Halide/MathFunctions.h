@@ -41,12 +41,21 @@ namespace mlir::halide {
 ::Halide::Expr exp2BF16(::Halide::Expr x);
 
 /// log(x) of an f32 that is 0 or a positive normal number.
-::Halide::Expr logF32(::Halide::Expr x);
+::Halide::Expr boundedLogF32(::Halide::Expr x);
 
 /// The f32 functions below take any argument, NaN and infinities included.
 ::Halide::Expr expF32(::Halide::Expr x);
+::Halide::Expr expM1F32(::Halide::Expr x);
+::Halide::Expr logF32(::Halide::Expr x);
+::Halide::Expr log2F32(::Halide::Expr x);
+::Halide::Expr log10F32(::Halide::Expr x);
+::Halide::Expr log1pF32(::Halide::Expr x);
 ::Halide::Expr tanhF32(::Halide::Expr x);
 ::Halide::Expr erfF32(::Halide::Expr x);
+
+/// sin and cos of an f64 below 2^30, as accurate as f32.
+::Halide::Expr shortSinF64(::Halide::Expr x);
+::Halide::Expr shortCosF64(::Halide::Expr x);
 
 /// Sets the sign of `magnitude`, any float type.
 ::Halide::Expr copySign(::Halide::Expr magnitude, ::Halide::Expr sign);

@@ -47,10 +47,13 @@ public:
   IntegerRange get(Value value);
   /// Whether a sum, difference or product that `value` depends on may wrap around.
   bool mayWrap(Value value);
+  /// Whether `op` divides a number that is not negative by a constant above 0: all roundings agree.
+  bool isPlainDivision(Operation *op);
 
 private:
   IntegerRange compute(Value value);
   IntegerRange computeArithmetic(Operation *op);
+  IntegerRange computeQuotient(Operation *op);
   IntegerRange getUnknown(Type type) const;
 
   bool assumeSmall;
