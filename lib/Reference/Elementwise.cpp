@@ -44,6 +44,13 @@ static ScalarFunction onIntegers(Operation *op, F f) {
   return [=](const Scalar *x) { return integer(wrap(f(x[0].integer, x[1].integer), width)); };
 }
 
+/// The same, of which a true i1 is -1.
+template <typename F>
+static ScalarFunction onSigned(Operation *op, F f) {
+  bool isBool = getWidth(getElementTypeOrSelf(op->getResult(0))) == 1;
+  return onIntegers(op, [=](int64_t x, int64_t y) { return isBool ? -f(-x, -y) : f(x, y); });
+}
+
 template <typename F>
 static ScalarFunction onUnsigned(Operation *op, F f) {
   unsigned width = getWidth(getElementTypeOrSelf(op->getOperand(0)));
@@ -69,8 +76,8 @@ static FailureOr<ScalarFunction> getIntegerFunction(Operation *op) {
       .Case([&](arith::AndIOp) { return onIntegers(op, [](I x, I y) { return x & y; }); })
       .Case([&](arith::OrIOp) { return onIntegers(op, [](I x, I y) { return x | y; }); })
       .Case([&](arith::XOrIOp) { return onIntegers(op, [](I x, I y) { return x ^ y; }); })
-      .Case([&](arith::MinSIOp) { return onIntegers(op, [](I x, I y) { return std::min(x, y); }); })
-      .Case([&](arith::MaxSIOp) { return onIntegers(op, [](I x, I y) { return std::max(x, y); }); })
+      .Case([&](arith::MinSIOp) { return onSigned(op, [](I x, I y) { return std::min(x, y); }); })
+      .Case([&](arith::MaxSIOp) { return onSigned(op, [](I x, I y) { return std::max(x, y); }); })
       .Case([&](arith::MinUIOp) { return onUnsigned(op, [](U x, U y) { return std::min(x, y); }); })
       .Case([&](arith::MaxUIOp) { return onUnsigned(op, [](U x, U y) { return std::max(x, y); }); })
       .Case([&](arith::DivSIOp) {
@@ -278,7 +285,7 @@ static FailureOr<ScalarFunction> getMathFunction(Operation *op) {
         return [](const Scalar *x) { return integer(std::abs(x[0].integer)); };
       })
       .Case([](math::CtPopOp op) {
-        return [width = getWidth(op.getType())](const Scalar *x) {
+        return [width = getWidth(getElementTypeOrSelf(op))](const Scalar *x) {
           return integer(llvm::popcount(asUnsigned(x[0].integer, width)));
         };
       })

@@ -83,32 +83,41 @@ static LogicalResult evaluate(tensor::FromElementsOp op, Environment &env) {
   return env.set(op, std::move(result));
 }
 
+/// The shape of a new tensor, by its type and the sizes that this leaves open.
+static FailureOr<SmallVector<int64_t>> getShape(Operation *op, ValueRange dynamic,
+                                                Environment &env) {
+  SmallVector<int64_t> shape(cast<RankedTensorType>(op->getResult(0).getType()).getShape());
+  auto next = dynamic.begin();
+  for (int64_t &size : shape) {
+    if (ShapedType::isDynamic(size))
+      size = env.getInteger(*next++);
+    if (size < 0)
+      return op->emitOpError("expected sizes of at least 0, found ") << size;
+  }
+  return shape;
+}
+
 static LogicalResult evaluate(tensor::EmptyOp op, Environment &env) {
-  return env.set(op, Array(op.getType().getElementType(), env.getIntegers(op.getMixedSizes())));
+  FailureOr<SmallVector<int64_t>> shape = getShape(op, op.getDynamicSizes(), env);
+  return failed(shape) ? failure() : env.set(op, Array(op.getType().getElementType(), *shape));
 }
 
 static LogicalResult evaluate(tensor::SplatOp op, Environment &env) {
-  SmallVector<int64_t> shape(op.getType().getShape());
-  auto dynamic = op.getDynamicSizes().begin();
-  for (int64_t &size : shape)
-    if (ShapedType::isDynamic(size))
-      size = env.getInteger(*dynamic++);
-  Array result(op.getType().getElementType(), shape);
+  FailureOr<SmallVector<int64_t>> shape = getShape(op, op.getDynamicSizes(), env);
+  if (failed(shape))
+    return failure();
+  Array result(op.getType().getElementType(), *shape);
   std::fill(result.values.begin(), result.values.end(), env.get(op.getInput()).values[0]);
   return env.set(op, std::move(result));
 }
 
 static LogicalResult evaluate(tensor::GenerateOp op, Environment &env) {
-  SmallVector<int64_t> shape(op.getType().getShape());
-  auto dynamic = op.getDynamicExtents().begin();
-  for (int64_t &size : shape)
-    if (ShapedType::isDynamic(size))
-      size = env.getInteger(*dynamic++);
+  FailureOr<SmallVector<int64_t>> shape = getShape(op, op.getDynamicExtents(), env);
   FailureOr<Body> body = Body::prepare(op.getBody(), env);
-  if (failed(body))
+  if (failed(shape) || failed(body))
     return failure();
-  Array result(op.getType().getElementType(), shape);
-  forEachIndex(shape, [&](ArrayRef<int64_t> at, int64_t linear) {
+  Array result(op.getType().getElementType(), *shape);
+  forEachIndex(*shape, [&](ArrayRef<int64_t> at, int64_t linear) {
     result.values[linear] = (*body)(llvm::map_to_vector(at, integer));
   });
   return env.set(op, std::move(result));

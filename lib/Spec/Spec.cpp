@@ -7,6 +7,7 @@
 
 #include "attnc/Spec/Spec.h"
 
+#include "Constants.h"
 #include "DiagnosticPrinter.h"
 #include "SourceNames.h"
 
@@ -56,7 +57,8 @@ Spec::~Spec() = default;
 
 std::unique_ptr<Spec> Spec::load(const SpecSource &source) {
   std::unique_ptr<Spec> spec(new Spec(source));
-  if (failed(spec->parse()) || failed(spec->selectFunction()) || failed(spec->checkFunction()) ||
+  if (failed(spec->parse()) || failed(checkConstants(*spec->module)) ||
+      failed(spec->selectFunction()) || failed(spec->checkFunction()) ||
       failed(spec->bindWeights()))
     return nullptr;
   return spec;

@@ -432,6 +432,30 @@ TEST(Expressions, LogOfNormalNumbers) {
                     a, b);
 }
 
+TEST(Expressions, SignsOfZero) {
+  auto ofSign = [](const std::string &op, const std::string &type) {
+    return "%one = arith.constant 1.0 : " + type + "\n%z = " + op + " %a : " + type +
+           "\n%r = math.copysign %one, %z : " + type;
+  };
+  Buffer<float> a(2), b(2);
+  a(0) = b(0) = 0, a(1) = b(1) = -0.0f;
+  auto same = [](float a, float) { return std::signbit(a) ? -1.0f : 1.0f; };
+  auto negated = [](float a, float) { return std::signbit(a) ? 1.0f : -1.0f; };
+  std::vector<Case<float, float>> cases = {
+      {ofSign("arith.negf", "f32"), negated},
+      {ofSign("math.absf", "f32"), [](float, float) { return 1.0f; }}};
+  for (const char *name : {"tanh", "expm1", "log1p", "erf", "sin"})
+    cases.push_back({ofSign("math." + std::string(name), "f32"), same});
+  run<float, float>("f32", "f32", cases, a, b);
+  Buffer<double> c(2), d(2);
+  c(0) = d(0) = 0, c(1) = d(1) = -0.0;
+  run<double, double>(
+      "f64", "f64",
+      {{ofSign("arith.negf", "f64"), [](double a, double) { return std::signbit(a) ? 1.0 : -1.0; }},
+       {ofSign("math.absf", "f64"), [](double, double) { return 1.0; }}},
+      c, d);
+}
+
 /// Whose floor numbers a bucket.
 TEST(Expressions, LogsOfPowers) {
   Buffer<float> ofTwo(277), ofTen(39);

@@ -293,7 +293,9 @@ static LogicalResult lowerReduce(PipelineBuilder &p, ReduceOp op, const CpuInfo 
 
 static LogicalResult lowerLse(PipelineBuilder &p, LseOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getResult().getType();
-  Type acc = accumulatorType(tensorType(op.getScore()).getElementType());
+  Type acc =
+      accumulatorType(type.getElementType().isF64() ? type.getElementType()
+                                                    : tensorType(op.getScore()).getElementType());
   Func input = p.input("score", op.getScore());
   Scalar extent = p.extent(input, 0);
   SmallVector<StringRef> vars = varNames(type.getRank() + 1);

@@ -365,6 +365,21 @@ bool attn::isDecomposed(Operation *op) {
   return !insert || hasKernel(insert);
 }
 
+/// Of the tensor dialect's, no kernel reads backwards or cuts off what it pads.
+static LogicalResult checkSteps(Operation *op) {
+  auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
+  for (int64_t stride : slice ? slice.getStaticStrides() : ArrayRef<int64_t>())
+    if (stride < 1 && !ShapedType::isDynamic(stride))
+      return op->emitOpError("expected strides of at least 1, found ") << stride;
+  auto pad = dyn_cast<tensor::PadOp>(op);
+  if (!pad)
+    return success();
+  for (int64_t width : llvm::concat<const int64_t>(pad.getStaticLow(), pad.getStaticHigh()))
+    if (width < 0 && !ShapedType::isDynamic(width))
+      return op->emitOpError("expected no negative padding, found ") << width;
+  return success();
+}
+
 namespace {
 struct AttnDecomposePass : mlir::attn::impl::AttnDecomposeBase<AttnDecomposePass> {
   using Base::Base;
@@ -378,7 +393,8 @@ struct AttnDecomposePass : mlir::attn::impl::AttnDecomposeBase<AttnDecomposePass
   }
 
   void runOnOperation() override {
-    if (failed(verifyDims(getOperation())))
+    auto check = [](Operation *op) { return WalkResult(checkSteps(op)); };
+    if (failed(verifyDims(getOperation())) || getOperation().walk(check).wasInterrupted())
       return signalPassFailure();
     apply(decomposeAttention); // before the ops that it consists of
     apply(decomposeSink);

@@ -213,6 +213,13 @@ static Expr roundAwayFromZero(Expr x) {
   return whole + copySign(up, x);
 }
 
+/// Halide subtracts from 0, which gives 0 for 0.
+static Expr negate(Expr x) {
+  H::Type bits = H::UInt(x.type().bits());
+  Expr sign = H::Internal::make_one(bits) << (x.type().bits() - 1);
+  return H::reinterpret(x.type(), H::reinterpret(bits, x) ^ sign);
+}
+
 static Expr integerPower(Expr x, int64_t n) {
   Expr result = H::Internal::make_one(x.type());
   for (int64_t i = 0; i < std::abs(n); ++i)
@@ -306,7 +313,7 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Case([&](arith::SubFOp) { return in[0] - in[1]; })
       .Case([&](arith::MulFOp) { return multiply(in[0], in[1]); })
       .Case([&](arith::DivFOp) { return divide(in[0], in[1]); })
-      .Case([&](arith::NegFOp) { return -in[0]; })
+      .Case([&](arith::NegFOp) { return negate(in[0]); })
       .Case([&](arith::RemFOp) { return callLibm("fmod", in); })
       .Case([&](math::SqrtOp) { return H::sqrt(in[0]); })
       .Case([&](math::RsqrtOp) { return H::Internal::make_one(in[0].type()) / H::sqrt(in[0]); })
@@ -317,7 +324,9 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Case([&](math::TruncOp) { return H::trunc(in[0]); })
       .Case([&](math::RoundEvenOp) { return H::round(in[0]); })
       .Case([&](math::RoundOp) { return roundAwayFromZero(in[0]); })
-      .Case([&](math::AbsFOp) { return H::abs(in[0]); })
+      .Case([&](math::AbsFOp) { // Halide's of f64 gives -0 for 0
+        return isF32 ? H::abs(in[0]) : copySign(in[0], H::Internal::make_one(in[0].type()));
+      })
       .Case([&](math::CopySignOp) { return copySign(in[0], in[1]); })
       .Case([&](math::IsNaNOp) { return isNaN(in[0]); })
       .Case([&](math::IsInfOp) { return isInf(in[0]); })

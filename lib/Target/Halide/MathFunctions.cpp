@@ -142,6 +142,14 @@ static Expr ofNumbers(Expr x, float least, float most, const std::function<Expr(
   });
 }
 
+/// `function` of x with the sign of x, also where x is -0.
+static Expr keepSign(Expr x, const std::function<Expr(Expr)> &function) {
+  return readOnce(x, [&](const Expr &once) {
+    Expr sign = reinterpret<int>(once) & std::numeric_limits<int>::min();
+    return reinterpret<float>(reinterpret<int>(function(once)) | sign);
+  });
+}
+
 static Expr exp2WithinRange(Expr x) {
   return readOnce(
       x, [](const Expr &once) { return exp2F32(once, /*clampLow=*/false, /*clampHigh=*/false); });
@@ -180,7 +188,9 @@ static Expr halfExpM1(Expr x) {
 
 static Expr expM1OfNumber(Expr x) { return strictMul(halfExpM1(x), 2.0f); } // may overflow
 
-Expr expM1F32(Expr x) { return ofNumbers(x, -20.0f, 89.0f, expM1OfNumber); }
+Expr expM1F32(Expr x) {
+  return keepSign(x, [](Expr once) { return ofNumbers(once, -20.0f, 89.0f, expM1OfNumber); });
+}
 
 // tanh(x) = E / (E + 2), E = exp(2x) - 1: never beyond 1.
 static Expr tanhOfNumber(Expr x) {
@@ -188,7 +198,9 @@ static Expr tanhOfNumber(Expr x) {
   return half / (half + 1.0f);
 }
 
-Expr tanhF32(Expr x) { return ofNumbers(x, -10.0f, 10.0f, tanhOfNumber); }
+Expr tanhF32(Expr x) {
+  return keepSign(x, [](Expr once) { return ofNumbers(once, -10.0f, 10.0f, tanhOfNumber); });
+}
 
 /// x = 2^exponent · (1 + f), 1 + f between the roots of 1/2 and 2, and log(1 + f) = f + cubic -
 /// square / 2.
@@ -267,7 +279,7 @@ Expr log10F32(Expr x) { return logOfAny(x, joinLog10); }
 
 // log(1 + x) = log(u) + (x - (u - 1)) / u, u = 1 + x rounded.
 Expr log1pF32(Expr x) {
-  return readOnce(x, [](const Expr &once) {
+  return keepSign(x, [](const Expr &once) {
     return readOnce(strictAdd(once, 1.0f), [&](const Expr &u) {
       Expr lost = strictSub(once, strictSub(u, 1.0f));
       return strictAdd(logF32(u), blend(isPositiveNumber(u), strictDiv(lost, u), 0.0f));
