@@ -74,6 +74,9 @@ LogicalResult Staging::add(StringRef name, StringRef text) { return writeFile(ad
 void Staging::addLink(StringRef name, StringRef to) { files.push_back({name.str(), to.str()}); }
 
 LogicalResult Staging::commit() {
+  for (const File &file : files) // a file can be replaced, a folder can't
+    if (std::string path = join(folder, file.name); fs::is_directory(path))
+      return reportError(path, "cannot write: a folder of this name exists");
   for (const File &file : files) {
     std::string path = join(folder, file.name), from = hidden->file(file.name);
     std::error_code error;

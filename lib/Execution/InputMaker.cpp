@@ -262,15 +262,25 @@ InputMaker::InputMaker(func::FuncOp graph, Signature signature, std::vector<Inpu
 }
 
 FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
+  return make(sizes, [](unsigned) { return true; });
+}
+
+FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes, const llvm::BitVector &read) {
+  return make(sizes, [&](unsigned index) { return read[index]; });
+}
+
+FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes,
+                                                llvm::function_ref<bool(unsigned)> isRead) {
   std::vector<InputSource> options = given;
   for (auto [index, input] : llvm::enumerate(signature.inputs))
     if (!isGiven[index])
-      options.push_back({input.name, InputSource::Random, "", {}});
+      options.push_back(
+          {input.name, isRead(index) ? InputSource::Random : InputSource::Unread, "", {}});
   FailureOr<std::vector<Tensor>> inputs = makeInputs(signature, options, seed, sizes);
   if (failed(inputs))
     return failure();
   for (auto [index, tensor] : llvm::enumerate(*inputs))
-    if (!isGiven[index])
+    if (!isGiven[index] && isRead(index))
       fill(tensor, index, sizes);
   return inputs;
 }

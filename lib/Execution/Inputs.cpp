@@ -185,6 +185,8 @@ FailureOr<std::vector<Tensor>> attnc::makeInputs(const Signature &signature,
       auto shape = sizes.getShape(input);
       if (!shape)
         return reportMissing(input, option);
+      if (option && option->kind == InputSource::Unread)
+        shape->assign(shape->size(), 0);
       FailureOr<Tensor> zeros = makeZeros(input, *shape, "--size");
       if (failed(zeros))
         return failure();

@@ -8,6 +8,7 @@
 #include "attnc/Execution/Kernel.h"
 
 #include "attnc/Diagnostics/Report.h"
+#include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Execution/CompileLibrary.h"
 #include "attnc/Execution/ResultSizes.h"
@@ -119,19 +120,18 @@ static std::unique_ptr<TemporaryFolder> createFolder(StringRef cacheDir) {
 
 std::unique_ptr<Kernel> Kernel::compile(Spec &spec, StringRef target, StringRef cacheDir,
                                         bool isProfiled) {
-  if (failed(getLibraryName(std::nullopt, spec.getFunction().getName())) ||
-      failed(spec.lower(Stage::Scheduled, target)))
+  if (failed(spec.lower(Stage::Scheduled, target)))
     return nullptr;
   return compile(spec.getFunction(), target, cacheDir, isProfiled);
 }
 
 std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target, StringRef cacheDir,
                                         bool isProfiled) {
-  FailureOr<std::string> name = getLibraryName(std::nullopt, function.getName());
-  if (failed(name))
-    return nullptr;
+  std::string name = function.getName().str();
+  if (!mlir::attn::isCIdentifier(name))
+    name = "function";
   mlir::attn::LibraryOptions options;
-  options.name = *name;
+  options.name = name;
   options.function = function.getName().str();
   options.cacheDir = cacheDir.str();
   options.isProfiled = isProfiled;
@@ -148,8 +148,8 @@ std::unique_ptr<Kernel> Kernel::compile(func::FuncOp function, StringRef target,
   std::unique_ptr<TemporaryFolder> folder = createFolder(cacheDir);
   if (!folder)
     return nullptr;
-  std::string path = folder->file(*name + ".so");
-  kernel->name = *name;
+  std::string path = folder->file(name + ".so");
+  kernel->name = name;
   size_t profiled =
       isProfiled ? llvm::range_size(module.getOps<mlir::attn::KernelOpInterface>()) : 0;
   if (failed(writeSharedLibrary(*library, path, function.getLoc())) ||

@@ -65,10 +65,10 @@ static StringRef describeGap(AttentionOp attention) {
   };
   ArrayAttr schedules = attention.getScheduleAttr();
   if (!schedules || llvm::none_of(schedules, skips))
-    return ", but not those between two ranges of them";
+    return "";
   return llvm::all_of(schedules, skips)
-             ? " and between two ranges of them"
-             : " and, where keys are not split, between two ranges of them";
+             ? "those between two ranges of them"
+             : "where keys are not split those between two ranges of them";
 }
 
 /// Which KV blocks a query block skips, by the bounds that the mask gives for its keys, or because
@@ -80,8 +80,11 @@ static std::string describeBounds(AttentionOp attention, MaskAnalysis &mask) {
                      : below        ? "skips KV blocks before the first visible key"
                      : above        ? "skips KV blocks after the last visible key"
                                     : "no KV blocks skipped";
-  if (condition.hasTwoRanges())
-    text += describeGap(attention);
+  if (StringRef gap = condition.hasTwoRanges() ? describeGap(attention) : ""; !gap.empty())
+    text += (below || above ? " and " : ", but ") + gap.str();
+  else if (condition.hasTwoRanges())
+    text += below || above ? ", but not those between two ranges of them"
+                           : ", nor those between two ranges of keys";
   if (!mask.isComplete() && (below || above))
     text += " by some of the mask's conditions";
   if (!mask.isComplete() && attention.getSchedule() &&
@@ -348,7 +351,9 @@ static LogicalResult drawMasks(Spec &spec, Graph &graph, const PictureInputs &pi
   InputMaker maker(graph.getFunction(), signature, pictured.given, pictured.seed,
                    InputMaker::FullLengths);
   Sizes sizes = makeSizes(combine(pictured.sizes).front(), "--size");
-  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
+  llvm::BitVector read(signature.inputs.size());
+  spec.getFunction().walk([&](AttentionOp op) { read |= findMaskInputs(op); });
+  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes, read);
   if (failed(inputs))
     return failure();
   std::vector<mlir::attn::reference::Array> arrays = makeArrays(*inputs);

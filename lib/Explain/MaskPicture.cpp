@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace attnc;
@@ -52,6 +53,24 @@ static void returnOnly(func::FuncOp function, Value result) {
       op.erase();
 }
 
+llvm::BitVector attnc::findMaskInputs(AttentionOp op) {
+  llvm::SetVector<Value> read;
+  getUsedValuesDefinedAbove(op.getMask(), read);
+  auto function = op->getParentOfType<func::FuncOp>();
+  llvm::BitVector inputs(function.getNumArguments());
+  for (size_t at = 0; at < read.size(); ++at) {
+    Operation *source = read[at].getDefiningOp();
+    if (auto argument = dyn_cast<BlockArgument>(read[at]);
+        argument && argument.getOwner()->getParentOp() == function)
+      inputs.set(argument.getArgNumber());
+    if (!source)
+      continue;
+    read.insert(source->operand_begin(), source->operand_end());
+    getUsedValuesDefinedAbove(source->getRegions(), read);
+  }
+  return inputs;
+}
+
 static StringRef getGlyph(double visible) {
   static constexpr StringLiteral shades[] = {"░", "▒", "▓"};
   if (visible == 0 || visible == 1)
@@ -89,7 +108,16 @@ FailureOr<MaskPicture> attnc::drawMask(AttentionOp op, ArrayRef<Array> inputs, i
       cast<func::FuncOp>(op->getParentOfType<func::FuncOp>()->clone(map)));
   auto copied = cast<AttentionOp>(map.lookup(op.getOperation()));
   returnOnly(*copy, buildSamples(copied, samples, qLen, kvLen));
-  auto results = mlir::attn::reference::evaluate(*copy, inputs);
+  std::vector<Array> read;
+  for (auto [argument, input] : llvm::zip_equal(copy->getArguments(), inputs))
+    if (!argument.use_empty())
+      read.push_back(input);
+  llvm::BitVector unread(inputs.size());
+  for (BlockArgument argument : copy->getArguments())
+    unread[argument.getArgNumber()] = argument.use_empty();
+  if (failed(copy->eraseArguments(unread)))
+    return failure();
+  auto results = mlir::attn::reference::evaluate(*copy, read);
   if (failed(results))
     return failure();
   const Array &mask = results->front();

@@ -12,10 +12,15 @@
 #include "attnc/Explain/Explanation.h"
 #include "attnc/Reference/Reference.h"
 
+#include "llvm/ADT/BitVector.h"
+
 namespace attnc {
 
+/// The arguments of its function that the mask of `op` is computed from.
+llvm::BitVector findMaskInputs(mlir::attn::AttentionOp op);
+
 /// Draws the mask of `op`, of a fused graph, for the first batch and head on these inputs of its
-/// function.
+/// function, of which the others may be empty.
 mlir::FailureOr<MaskPicture> drawMask(mlir::attn::AttentionOp op,
                                       llvm::ArrayRef<mlir::attn::reference::Array> inputs,
                                       int64_t qLen, int64_t kvLen);

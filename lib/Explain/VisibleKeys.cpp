@@ -288,7 +288,7 @@ std::string attnc::describeVisibleKeys(AttentionOp op, const MaskAnalysis &mask,
     std::string text = writer.describe(range);
     isOpen |= range.isOpen;
     if (text.empty())
-      return "row q may see any key: none of the mask's conditions compares k with q or a size";
+      return "row q may see any key: the mask's conditions give no bounds for k";
     texts.push_back(text);
   }
   return "row q sees keys " + llvm::join(texts, " and ") +

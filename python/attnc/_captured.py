@@ -41,7 +41,7 @@ class Array(Operators):
     def __getitem__(self, indices):
         indices = indices if isinstance(indices, tuple) else (indices,)
         whole = [index for index in indices if index is not Ellipsis]
-        if len(whole) == self.ndim or indices[-1:] == (Ellipsis,) and len(whole) == len(indices) - 1:
+        if len(whole) == self.ndim or indices and indices[-1] is Ellipsis and len(whole) == len(indices) - 1:
             indices = tuple(whole)  # it stands for no dimension, or for all that are left
         if len(indices) > self.ndim:
             raise IndexError(f"{user_line()}{self.name}: expected {self.ndim} indices at most, found {len(indices)}")

@@ -4,7 +4,7 @@
 // RUN: attnc explain %s --function prefix | FileCheck %s --check-prefix=PREFIX
 // PREFIX: row q sees keys [0, q] and [0, prefix[b]);
 // RUN: attnc explain %s --function parity | FileCheck %s --check-prefix=PARITY
-// PARITY: row q may see any key: none of the mask's conditions compares k with q or a size;
+// PARITY: row q may see any key: the mask's conditions give no bounds for k;
 // RUN: attnc explain %s --function near | FileCheck %s --check-prefix=NEAR
 // NEAR: row q sees keys [max(q - 7, 2·start[b] + 1), kv_len), by further conditions not all of them;
 // RUN: attnc explain %s --function unnamed | FileCheck %s --check-prefix=UNNAMED

@@ -84,7 +84,15 @@ FailureOr<std::vector<InputSource>> attnc::parseInputs() {
 }
 
 FailureOr<std::vector<OutputFile>> attnc::parseOutputs(ArrayRef<std::string> texts) {
-  return parseAll<OutputFile>(texts, "--output", parseOutput);
+  auto outputs = parseAll<OutputFile>(texts, "--output", parseOutput);
+  if (failed(outputs))
+    return failure();
+  for (auto [index, output] : llvm::enumerate(*outputs))
+    for (const OutputFile &other : ArrayRef(*outputs).take_front(index))
+      if (other.path == output.path && !isSafetensors(output.path))
+        return reportUsage("--output", "expected another file than '" + output.path + "' of '" +
+                                           other.name + "' for '" + output.name + "'");
+  return outputs;
 }
 
 /// `len=256,512`; a symbol precedes its first size.

@@ -24,8 +24,8 @@ static cl::opt<bool> keepF64("f64", cl::desc("With --reference: leave float resu
 static constexpr llvm::StringLiteral examples = R"(
 Inputs are files, .npy or .safetensors, or random, zeros or ones of a shape. numpy has no bf16:
 safetensors has, and one file holds several results. Arguments and results are named by
-attn.name in SPEC, else arg0, arg1, … and out0, out1, …, whatever names like %query the text
-has. Random floats are normal, integers small and not negative. Inputs not given are random if their shape is known. Without --output
+attn.name in SPEC, else as in its text (%query is query, the result of return %context is context),
+else arg0, arg1, … and out0, out1, …. Random floats are normal, integers small and not negative. Inputs not given are random if their shape is known. Without --output
 each result's shape, dtype and a summary are printed.
 
 Examples:

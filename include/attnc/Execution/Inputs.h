@@ -18,7 +18,8 @@ namespace attnc {
 
 /// The source of an input's values.
 struct InputSource {
-  enum Kind { File, Random, Zeros, Ones };
+  /// Nothing reads an Unread one, which gets no elements.
+  enum Kind { File, Random, Zeros, Ones, Unread };
   std::string name;
   Kind kind;
   /// A file .npy or .safetensors.

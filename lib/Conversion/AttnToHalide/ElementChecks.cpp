@@ -49,7 +49,9 @@ static std::string describeArgument(Value tensor, StringRef otherwise) {
   Operation *op = tensor.getDefiningOp();
   if (op && op->getNumOperands() > 0 && (isMove(op) || isElementwiseOnTensors(op))) {
     std::string source = describeArgument(op->getOperand(0), "");
-    return source.empty() ? otherwise.str() : (otherwise + " from " + source).str();
+    if (source.empty() || otherwise.empty())
+      return (otherwise + source).str();
+    return (otherwise + " from " + source).str();
   }
   auto argument = dyn_cast<BlockArgument>(tensor);
   auto function =

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -291,13 +292,43 @@ static bool fitRegions(AttentionCore &core, Refusal &refusal) {
   return fitOneRegion(core.scoreSteps, refusal) && fitOneRegion(probSteps, refusal);
 }
 
+/// Whether a rounding of its floats changes a region's result by more than a few roundings: where
+/// it compares them, or a function of them has no bounded slope.
+static bool magnifiesRoundings(Operation *step) {
+  auto isSteep = [](Operation *op) {
+    bool readsFloat = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<FloatType>);
+    return readsFloat &&
+                   !isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp, arith::NegFOp,
+                        arith::ExtFOp, arith::TruncFOp, arith::SelectOp, YieldOp>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
+  };
+  return step->getRegion(0).walk(isSteep).wasInterrupted();
+}
+
+/// Whether scores that the fused op computes itself are good enough for its regions: compared with
+/// a row's largest or third largest one, they have to be those that this is one of.
+static bool comparesNoOtherScores(AttentionCore &core, Refusal &refusal) {
+  if (llvm::none_of(core.scoreSteps, magnifiesRoundings))
+    return true;
+  llvm::SetVector<Operation *> readers = findReaders(core.score, core.context);
+  for (Operation *step : core.scoreSteps) {
+    llvm::SetVector<Value> read;
+    getUsedValuesDefinedAbove(step->getRegions(), read);
+    for (Value value : read)
+      if (Operation *op = value.getDefiningOp(); op && readers.contains(op))
+        return refuse(refusal, "a region reads what is computed from the score itself", op, "by");
+  }
+  return true;
+}
+
 std::optional<AttentionCore> attn::matchAttentionCore(SoftmaxOp softmax, Refusal &refusal) {
   AttentionCore core;
   core.softmax = softmax;
   if (matchScore(core, refusal) && isAlongKeys(core, refusal) && scoresStayInside(core, refusal) &&
       matchContext(core, refusal) && isInOneBlock(core, refusal) && sizesAgree(core, refusal) &&
       hasDims(core, refusal) && probsAreLinear(core, refusal) && zerosStay(core, refusal) &&
-      fitRegions(core, refusal)) {
+      fitRegions(core, refusal) && comparesNoOtherScores(core, refusal)) {
     findLse(core);
     return core;
   }
