@@ -105,15 +105,38 @@ def _rebind(value, name, memo):
     if type(value) in (list, tuple):
         return _unless_same(value, type(value)(inner(part, f"{name}_{i}") for i, part in enumerate(value)))
     if type(value) is dict:
-        reads = any(map(_may_read, value.values()))
+        reads = any(map(_is_function, value.values())) or _holds_array(value)
         return {key: inner(part, str(key)) for key, part in value.items()} if reads else value
     if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType, Operators)):
         return value
     return _rebind_attributes(value, inner)
 
 
-def _may_read(value):
-    return is_array(value) or isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
+def _is_function(value):
+    return isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
+
+
+def _holds_array(value):
+    """Whether an array is among its elements or attributes, theirs, and so on; some thousands are looked at."""
+    seen, rest = set(), [value]
+    while rest and len(seen) < 5000:
+        part = rest.pop()
+        if is_array(part):
+            return True
+        if id(part) not in seen:
+            seen.add(id(part))
+            rest += _parts(part).values()
+    return False
+
+
+def _parts(value):
+    """Elements of the containers, attributes of the objects, that are copied with stand-ins in them."""
+    if type(value) is dict:
+        return value
+    if type(value) in (list, tuple):
+        return dict(enumerate(value))
+    is_object = not isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType, Operators))
+    return getattr(value, "__dict__", {}) if is_object else {}
 
 
 def _unless_same(old, new):
@@ -121,9 +144,9 @@ def _unless_same(old, new):
 
 
 def _rebind_attributes(value, inner):
-    """A copy of an object, where it holds arrays itself or, as PyTorch's modules, in a dict."""
-    parts = {key: inner(part, key) for key, part in getattr(value, "__dict__", {}).items()
-             if is_array(part) or type(part) is dict and any(map(is_array, part.values()))}
+    """A copy of an object, where it holds arrays, or containers and objects that do, as PyTorch's modules."""
+    parts = {key: new for key, part in getattr(value, "__dict__", {}).items()
+             if not _is_function(part) and _holds_array(part) and (new := inner(part, key)) is not part}
     if not parts:
         return value
     stand_in = copy.copy(value)

@@ -223,6 +223,23 @@ class FunctionsTest(unittest.TestCase):
         check(attnc.attention(query, key, value, score=score), expected)
         check(attnc.attention(query, key, value, score=of_numpy), expected)
 
+    def test_arrays_wherever_they_are(self):
+        class Holder:
+            pass
+
+        outer, inputs = Holder(), random_inputs()
+        outer.inner, outer.parts, outer.itself = Holder(), [{"slopes": np.arange(8, dtype=np.float32)}, 3], outer
+        outer.inner.rows = (np.linspace(0, 1, 40, dtype=np.float32).reshape(8, 5),)
+
+        def score(s, b, h, q, k):
+            return s + outer.inner.rows[0][h, q % 5] * outer.parts[0]["slopes"][h] / outer.parts[1]
+
+        expected = lambda s, b, h, q, k: s + outer.inner.rows[0][h, q % 5] * outer.parts[0]["slopes"][h] / 3
+        check(attnc.attention(*inputs, score=score), expect(*inputs, expected)[0])
+        table = outer.inner.rows[0]
+        check(attnc.attention(*inputs, score=lambda s, b, h, q, k: s + table[h][k % 5]),
+              expect(*inputs, lambda s, b, h, q, k: s + table[h, k % 5])[0])
+
     def test_infinities_of_logaddexp(self):
         inputs = random_inputs()
         hidden = lambda s, b, h, q, k: attnc.where(k > q, -np.inf, s)

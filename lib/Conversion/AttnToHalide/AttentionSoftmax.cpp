@@ -161,9 +161,10 @@ KvBlockSoftmax attn::buildKvBlockSoftmax(const KvReader &reader, const ScoreStep
                                          int64_t numAccumulators, Products products,
                                          bool endsWithVisible) {
   PipelineBuilder &p = reader.blocks.p;
-  bool isModified = !reader.blocks.in.op.getProbMod().empty(), inPairs = products != Products::f32;
+  AttentionOp op = reader.blocks.in.op;
+  bool isModified = !op.getProbMod().empty(), inPairs = products != Products::f32;
   KvBlockSoftmax s;
-  s.sumsPairs = inPairs && !isModified;
+  s.sumsPairs = inPairs && !isModified && !op.getLse();
   ComputedKeys ofKeys, ofPairs;
   if (endsWithVisible) {
     ofKeys = {/*tile=*/1, numAccumulators};
@@ -184,7 +185,7 @@ KvBlockSoftmax attn::buildKvBlockSoftmax(const KvReader &reader, const ScoreStep
   }
   s.sum = combinePartials(p, "sum", s.partialSum, plus, numAccumulators);
   s.modified = isModified ? buildModified(reader, steps, s.numerators, ofKeys) : s.numerators;
-  if (inPairs && isModified)
+  if (inPairs && !s.sumsPairs)
     s.pairs = buildNumeratorPairs(reader, s.modified, ofPairs);
   return s;
 }

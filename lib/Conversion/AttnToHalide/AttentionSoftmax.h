@@ -75,7 +75,8 @@ struct KvBlockSoftmax {
   Func modified;
   /// The same of two keys each, rounded to bf16; null if products don't take pairs.
   Func pairs;
-  /// Whether the sum is of pairs: without a prob region, `numerators` are then not stored.
+  /// Whether the sum is of pairs: without a prob region and an lse, `numerators` are then not
+  /// stored.
   bool sumsPairs = false;
 };
 

@@ -115,7 +115,8 @@ PrefillAttention::PrefillAttention(PipelineBuilder &p, AttentionOp op, PrefillAt
       mask(op.getMask()), isOneKvBlock(needsOneKvBlock(op, mask, blocks)),
       columns(in, lanes, s.getContextVectors(), s.getContextRows(), /*isOnline=*/!isOneKvBlock),
       qBlockMask(blocks, mask), regions(in),
-      numerators(in, cpuExp2, s.getProducts() == Products::f32 ? cpuExp2 : cpuExp2BF16),
+      numerators(in, cpuExp2,
+                 s.getProducts() == Products::f32 || op.getLse() ? cpuExp2 : cpuExp2BF16),
       lse(blocks, numerators), inPairs(s.getProducts() != Products::f32),
       inTiles(s.getProducts() == Products::bf16_tiles),
       cpu(blocks, columns, lanes, s.getContextRows()) {}
