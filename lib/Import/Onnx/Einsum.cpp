@@ -4,7 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Two operands become a product of matrices: letters of both and of the result are batches,
-// those of both alone are summed over, the others are rows and columns.
+// those of both alone are summed over, the others are rows and columns. Of more operands, the first
+// two are multiplied until two are left.
 //
 //===----------------------------------------------------------------------===//
 
@@ -81,8 +82,6 @@ static FailureOr<Equation> parse(Node &node) {
     equation.operands.push_back(operand.str());
   SmallVector<std::string> written = equation.operands;
   equation.result = StringRef(text).contains("->") ? right.str() : getImplicitResult(written);
-  if (node.numInputs() > 2)
-    return node.error() << "expected one or two operands, found " << node.numInputs();
   if (int(equation.operands.size()) != node.numInputs())
     return node.error() << "expected an equation of " << node.numInputs() << " operands, found '"
                         << text << "'";
@@ -265,6 +264,33 @@ FailureOr<TensorRef> Product::make() {
   return turn(node.body, makeReshape(node.body, *product, getSizes(order)), order, equation.result);
 }
 
+/// Of one operand or two.
+static FailureOr<TensorRef> contract(Node &node, Equation &equation,
+                                     const std::map<char, OpFoldResult> &sizes) {
+  sumAlone(node, equation);
+  if (equation.operands.size() == 1)
+    return turn(node.body, equation.tensors[0], equation.operands[0], equation.result);
+  return Product(node, equation, classify(equation), sizes).make();
+}
+
+/// Takes the first two operands out, with the letters of them that are read later as their result.
+static Equation splitFirst(Equation &equation) {
+  Equation first;
+  for (int index = 0; index < 2; ++index) {
+    first.operands.push_back(equation.operands[index]);
+    first.tensors.push_back(equation.tensors[index]);
+  }
+  equation.operands.erase(equation.operands.begin(), equation.operands.begin() + 2);
+  equation.tensors.erase(equation.tensors.begin(), equation.tensors.begin() + 2);
+  std::string later = equation.result;
+  for (StringRef operand : equation.operands)
+    later += operand;
+  for (char letter : first.operands[0] + first.operands[1])
+    if (has(later, letter) && !has(first.result, letter))
+      first.result += letter;
+  return first;
+}
+
 LogicalResult imports::importEinsum(Node &node) {
   FailureOr<Equation> equation = parse(node);
   std::map<char, OpFoldResult> sizes;
@@ -276,11 +302,14 @@ LogicalResult imports::importEinsum(Node &node) {
       return node.error() << "expected operands of one type, found " << node.input(0)->element
                           << " and " << node.input(index)->element;
   }
-  sumAlone(node, *equation);
-  if (equation->operands.size() == 1)
-    return node.setOutput(
-        turn(node.body, equation->tensors[0], equation->operands[0], equation->result));
-  Letters letters = classify(*equation);
-  FailureOr<TensorRef> product = Product(node, *equation, letters, sizes).make();
+  while (equation->operands.size() > 2) {
+    Equation first = splitFirst(*equation);
+    FailureOr<TensorRef> product = contract(node, first, sizes);
+    if (failed(product))
+      return failure();
+    equation->operands.insert(equation->operands.begin(), first.result);
+    equation->tensors.insert(equation->tensors.begin(), *product);
+  }
+  FailureOr<TensorRef> product = contract(node, *equation, sizes);
   return failed(product) ? failure() : node.setOutput(*product);
 }
