@@ -14,6 +14,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -97,8 +99,25 @@ Value Expansion::generate(Type element, ArrayRef<Value> sizes, Element build) {
                                     });
 }
 
+/// A constant where the width is known.
+static Value makePeriods(ImplicitLocOpBuilder &b, PositionsOp op, int64_t width) {
+  double base = op.getBase().convertToDouble();
+  SmallVector<double> periods;
+  for (int64_t column = 0; column < width; ++column) {
+    int64_t numerator = op.isRotary()                              ? column % (width / 2) * 2
+                        : op.getKind() == PositionKind::sinusoidal ? column / 2 * 2
+                                                                   : column;
+    periods.push_back(std::pow(base, double(numerator) / double(width)));
+  }
+  auto type = RankedTensorType::get({width}, b.getF64Type());
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(type, ArrayRef<double>(periods)));
+}
+
 /// The divisor base^e of each column of a table.
 Value Expansion::buildPeriods() {
+  constexpr int64_t kMostConstant = 4096;
+  if (auto known = getConstantIntValue(width); known && *known > 0 && *known <= kMostConstant)
+    return makePeriods(b, op, *known);
   return generate(b.getF64Type(), {width}, [&](ImplicitLocOpBuilder &b, ValueRange at) -> Value {
     Value numerator = at[0];
     if (op.isRotary())
