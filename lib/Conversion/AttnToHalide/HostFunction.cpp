@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 HostFunction::HostFunction(func::FuncOp source)
-    : source(source), builder(source.getLoc(), source.getContext()) {}
+    : source(source), builder(source.getLoc(), source.getContext()), tracer(source) {}
 
 /// A caller's buffer: unit innermost stride, any other strides.
 static MemRefType callerType(RankedTensorType type) {
@@ -48,7 +48,6 @@ LogicalResult HostFunction::create() {
     host.setArgAttrs(arg.getArgNumber(), source.getArgAttrDict(arg.getArgNumber()));
   }
   OperandRange results = source.getBody().front().getTerminator()->getOperands();
-  SizeTracer tracer(source);
   for (unsigned n = 0; n < source.getNumResults(); ++n) {
     host.setArgAttrs(numArgs + n, source.getResultAttrDict(n));
     host.setArgAttr(numArgs + n, kResultAttr, builder.getUnitAttr());
@@ -56,7 +55,7 @@ LogicalResult HostFunction::create() {
     if (auto argument = getArgumentInPlace(results[n].getDefiningOp()); argument && isFirst)
       host.setArgAttr(numArgs + n, kInPlaceAttr,
                       builder.getI64IntegerAttr(argument.getArgNumber()));
-    openDims.push_back(findOpenDims(n, results[n], tracer));
+    openDims.push_back(findOpenDims(n, results[n]));
   }
   return success();
 }
@@ -66,7 +65,7 @@ void HostFunction::finish() {
   source.erase();
 }
 
-SmallVector<int64_t> HostFunction::findOpenDims(int64_t n, Value tensor, SizeTracer &tracer) {
+SmallVector<int64_t> HostFunction::findOpenDims(int64_t n, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   auto dims = source.getResultAttrOfType<ArrayAttr>(n, kDimsAttr);
   SmallVector<int64_t> open;

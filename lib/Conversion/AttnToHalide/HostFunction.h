@@ -78,7 +78,8 @@ public:
   /// Checks that a size is the product of `sizes`, unless all are static.
   void requireProduct(Location loc, Value tensor, int64_t dim, ArrayRef<OpFoldResult> sizes,
                       const Twine &message);
-  /// Checks that two sizes are equal, or b's larger by `extra`, unless both are static.
+  /// Checks that two sizes are equal, or b's larger by `extra`, unless both are static. The message
+  /// ends with both, and with the arguments whose sizes they are.
   void requireSame(Location loc, Value a, int64_t dimOfA, Value b, int64_t dimOfB,
                    const Twine &message, int64_t extra = 0);
   /// Checks that a size is not 0.
@@ -115,7 +116,7 @@ public:
 
 private:
   /// The sizes of result n that are computed, or may be other ones than `attn.dims` says.
-  SmallVector<int64_t> findOpenDims(int64_t n, Value tensor, SizeTracer &tracer);
+  SmallVector<int64_t> findOpenDims(int64_t n, Value tensor);
   /// Calls `build` ahead of the loop that is being built, if there is one.
   Value buildBeforeLoop(function_ref<Value()> build);
   Value addConstant(arith::ConstantOp op);
@@ -132,6 +133,8 @@ private:
   /// The buffer's dimensions in another order: `order[n]` becomes dimension n.
   Value viewPermuted(Value buffer, ArrayRef<int64_t> order);
   Value toValue(OpFoldResult size);
+  /// ` (dim 2 of key)` of a size that is an argument's.
+  std::string describeOrigin(Value tensor, int64_t dim);
   Value getSize(Value tensor, int64_t dim);
   /// The size of a concatenation along a dimension.
   Value getSum(tensor::ConcatOp op, int64_t dim);
@@ -151,6 +154,7 @@ private:
 
   func::FuncOp source, host;
   ImplicitLocOpBuilder builder;
+  SizeTracer tracer;
   /// By result: the dimensions whose sizes are still to be checked.
   SmallVector<SmallVector<int64_t>> openDims;
   llvm::DenseMap<Value, Value> buffers;

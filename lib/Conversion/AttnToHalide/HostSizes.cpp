@@ -7,6 +7,7 @@
 
 #include "HostFunction.h"
 
+#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -184,9 +185,21 @@ void HostFunction::requireSame(Location loc, Value a, int64_t dimOfA, Value b, i
   if (extra != 0)
     size =
         arith::AddIOp::create(builder, loc, size, arith::ConstantIndexOp::create(builder, extra));
-  Value same =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, size, getSize(b, dimOfB));
-  host::RequireOp::create(builder, loc, same, builder.getStringAttr(message));
+  Value other = getSize(b, dimOfB);
+  Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, size, other);
+  host::RequireOp::create(builder, loc, same,
+                          builder.getStringAttr(message + ", found {}" + describeOrigin(a, dimOfA) +
+                                                " and {}" + describeOrigin(b, dimOfB)),
+                          ValueRange{getSize(a, dimOfA), other});
+}
+
+std::string HostFunction::describeOrigin(Value tensor, int64_t dim) {
+  std::optional<Size> size = tracer.trace(tensor, dim);
+  if (!size || size->isConstant())
+    return "";
+  auto name = source.getArgAttrOfType<StringAttr>(size->argument, kNameAttr);
+  return " (dim " + std::to_string(size->dim) + " of " +
+         (name ? name.str() : "arg" + std::to_string(size->argument)) + ")";
 }
 
 void HostFunction::requireNotEmpty(Location loc, Value tensor, int64_t dim, const Twine &message) {

@@ -180,21 +180,26 @@ static Expr expOfNumber(Expr x) {
 
 Expr expF32(Expr x) { return ofNumbers(x, -87.5f, 89.0f, expOfNumber); }
 
-/// (exp(x) - 1) / 2: exact near 0, where half is 1/2.
-static Expr halfExpM1(Expr x) {
+// Exact near 0, where half is 1/2.
+static Expr expM1OfNumber(Expr x) {
   PowerOfE power = raiseE(x);
-  return power.less * power.half + strictSub(power.half, 0.5f);
+  Expr half = power.less * power.half + strictSub(power.half, 0.5f);
+  return strictMul(half, 2.0f); // may overflow
 }
-
-static Expr expM1OfNumber(Expr x) { return strictMul(halfExpM1(x), 2.0f); } // may overflow
 
 Expr expM1F32(Expr x) {
   return keepSign(x, [](Expr once) { return ofNumbers(once, -20.0f, 89.0f, expM1OfNumber); });
 }
 
-// tanh(x) = E / (E + 2), E = exp(2x) - 1: never beyond 1.
+// tanh(x) = E / (E + 2), E = exp(2x) - 1 = 2^n · (2^f - 1) + (2^n - 1): exact near 0, where n is 0,
+// and never beyond 1. The polynomial is minimax relative to its product with f.
 static Expr tanhOfNumber(Expr x) {
-  Expr half = halfExpM1(x + x);
+  Expr power = strictMul(x, 2.88539008177792681f);
+  Split2 n = roundToExponent(power);
+  Expr f = strictSub(power, n.integer);
+  Expr p = polynomial(f, {1.5403512613882275e-4f, 1.3390826965359662e-3f, 9.61823784123007e-3f,
+                          5.550357262750452e-2f, 2.402264979063553e-1f, 6.93147187961991e-1f});
+  Expr half = strictMul(p, f) * n.half + strictSub(n.half, 0.5f);
   return half / (half + 1.0f);
 }
 
@@ -291,7 +296,10 @@ static Expr erfOfNumber(Expr x) {
   Expr t = abs(x);
   Expr small = polynomial(x * x, attn::kErfNearZero), tail = polynomial(t, attn::kErfTail);
   Expr large = 1.0f - exp2WithinRange(tail * t);
-  return blend(strictLess(t, attn::kErfTailFrom), small * x + x, copySign(large, x));
+  // Not strict, x · (small + 1) would be as good, and other roundings in one kernel than in the
+  // next.
+  return blend(strictLess(t, attn::kErfTailFrom), strictAdd(strictMul(small, x), x),
+               copySign(large, x));
 }
 
 Expr erfF32(Expr x) { return ofNumbers(x, -attn::kLargestErf, attn::kLargestErf, erfOfNumber); }

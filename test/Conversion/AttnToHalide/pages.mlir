@@ -115,7 +115,7 @@ func.func @appended(%pool: tensor<?x16x2x64xf32>, %table: tensor<?x?xi32> {attn.
 // CHECK: halide.input "page_offsets" [?] : <i64, 1>
 // CHECK-LABEL: func.func @appended_csr(
 // CHECK-SAME: attn.in_place = 0 : i64
-// CHECK: host.require %{{.*}}, "expected batch of counts and offsets of attn.append_pages to match"
+// CHECK: host.require %{{.*}}, "expected batch of counts and offsets of attn.append_pages to match, found {} (dim 0 of counts) and {} (dim 0 of indptr)"
 // CHECK: host.require %{{.*}}, "expected element {} of indptr of attn.append_pages to be 0 first, not to decrease, and the number of pages last"(%{{.*}})
 // CHECK: host.require %{{.*}}, "expected element {} of counts of attn.append_pages to be 0 to the number of rows"(%{{.*}})
 // CHECK: host.require %{{.*}}, "expected element {} of length of attn.append_pages to leave room for its rows in the pages of its sequence"(%{{.*}})

@@ -2,9 +2,9 @@
 
 // The host function checks dynamic sizes before it calls any pipeline.
 // CHECK-LABEL: func.func @open(
-// CHECK: host.require %{{.*}}, "expected batch of query and key of attn.score to match"
+// CHECK: host.require %{{.*}}, "expected batch of query and key of attn.score to match, found {} (dim 0 of arg0) and {} (dim 0 of arg1)"
 // CHECK: host.require %{{.*}}, "expected num_q_heads of attn.score to be a multiple of num_kv_heads"
-// CHECK: host.require %{{.*}}, "expected head_dim of query and key of attn.score to match"
+// CHECK: host.require %{{.*}}, "expected head_dim of query and key of attn.score to match, found {} (dim 3 of arg0) and {} (dim 3 of arg1)"
 // CHECK: host.call
 func.func @open(%q: tensor<?x?x?x?xf32>, %k: tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32> {
   %s = attn.score %q, %k : tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32> -> tensor<?x?x?x?xf32>

@@ -12,7 +12,7 @@
 // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : i32
 // CHECK-DAG: halide.at %[[C]][%[[ZERO]], %[[Y]]]
 // CHECK-LABEL: func.func @map(
-// CHECK: host.require %{{.*}}, "expected dim[0] of operand 0 and operand 2 of attn.map to match"
+// CHECK: host.require %{{.*}}, "expected dim[0] of operand 0 and operand 2 of attn.map to match, found {} (dim 0 of arg0) and {} (dim 0 of arg2)"
 // CHECK: host.call @map_map_0(%arg0, %arg1, %arg2, %arg3)
 func.func @map(%x: tensor<?x37xf32>, %b: tensor<37xf32>, %m: tensor<?x1xi1>) -> tensor<?x37xf32> {
   %r = attn.map %x, %b, %m {
