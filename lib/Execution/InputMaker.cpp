@@ -261,16 +261,8 @@ InputMaker::InputMaker(func::FuncOp graph, Signature signature, std::vector<Inpu
   });
 }
 
-FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes) {
-  return make(sizes, [](unsigned) { return true; });
-}
-
-FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes, const llvm::BitVector &read) {
-  return make(sizes, [&](unsigned index) { return read[index]; });
-}
-
-FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes,
-                                                llvm::function_ref<bool(unsigned)> isRead) {
+FailureOr<std::vector<Tensor>> InputMaker::make(Sizes &sizes, const llvm::BitVector *read) {
+  auto isRead = [&](unsigned index) { return !read || read->test(index); };
   std::vector<InputSource> options = given;
   for (auto [index, input] : llvm::enumerate(signature.inputs))
     if (!isGiven[index])

@@ -55,8 +55,9 @@ static std::string listReads(Region &region) {
   return names.empty() ? "" : " reads " + llvm::join(names, ", ");
 }
 
-/// Of two ranges of keys: which kernels skip the KV blocks between them.
-static StringRef describeGap(AttentionOp attention) {
+/// Of two ranges of keys: that kernels skip the KV blocks between them, behind what they skip
+/// besides; or that they don't.
+static std::string describeGap(AttentionOp attention, StringRef skipped) {
   auto skips = [](Attribute schedule) {
     if (auto prefill = dyn_cast<mlir::attn::PrefillAttr>(schedule))
       return prefill.getKvSplits() == 1;
@@ -65,10 +66,11 @@ static StringRef describeGap(AttentionOp attention) {
   };
   ArrayAttr schedules = attention.getScheduleAttr();
   if (!schedules || llvm::none_of(schedules, skips))
-    return "";
-  return llvm::all_of(schedules, skips)
-             ? "those between two ranges of them"
-             : "where keys are not split those between two ranges of them";
+    return skipped.empty() ? "no KV blocks skipped"
+                           : (skipped + ", but not those between two ranges of them").str();
+  std::string where = llvm::all_of(schedules, skips) ? "" : ", where keys are not split,";
+  return skipped.empty() ? "skips KV blocks" + where + " between two ranges of visible keys"
+                         : (skipped + " and" + where + " between two ranges of them").str();
 }
 
 /// Which KV blocks a query block skips, by the bounds that the mask gives for its keys, or because
@@ -79,12 +81,11 @@ static std::string describeBounds(AttentionOp attention, MaskAnalysis &mask) {
   std::string text = below && above ? "skips KV blocks outside the visible keys"
                      : below        ? "skips KV blocks before the first visible key"
                      : above        ? "skips KV blocks after the last visible key"
-                                    : "no KV blocks skipped";
-  if (StringRef gap = condition.hasTwoRanges() ? describeGap(attention) : ""; !gap.empty())
-    text += (below || above ? " and " : ", but ") + gap.str();
-  else if (condition.hasTwoRanges())
-    text += below || above ? ", but not those between two ranges of them"
-                           : ", nor those between two ranges of keys";
+                                    : "";
+  if (condition.hasTwoRanges())
+    text = describeGap(attention, text);
+  else if (text.empty())
+    text = "no KV blocks skipped";
   if (!mask.isComplete() && (below || above))
     text += " by some of the mask's conditions";
   if (!mask.isComplete() && attention.getSchedule() &&
@@ -353,7 +354,7 @@ static LogicalResult drawMasks(Spec &spec, Graph &graph, const PictureInputs &pi
   Sizes sizes = makeSizes(combine(pictured.sizes).front(), "--size");
   llvm::BitVector read(signature.inputs.size());
   spec.getFunction().walk([&](AttentionOp op) { read |= findMaskInputs(op); });
-  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes, read);
+  FailureOr<std::vector<Tensor>> inputs = maker.make(sizes, &read);
   if (failed(inputs))
     return failure();
   std::vector<mlir::attn::reference::Array> arrays = makeArrays(*inputs);

@@ -109,12 +109,12 @@ FailureOr<MaskPicture> attnc::drawMask(AttentionOp op, ArrayRef<Array> inputs, i
   auto copied = cast<AttentionOp>(map.lookup(op.getOperation()));
   returnOnly(*copy, buildSamples(copied, samples, qLen, kvLen));
   std::vector<Array> read;
-  for (auto [argument, input] : llvm::zip_equal(copy->getArguments(), inputs))
-    if (!argument.use_empty())
-      read.push_back(input);
   llvm::BitVector unread(inputs.size());
-  for (BlockArgument argument : copy->getArguments())
-    unread[argument.getArgNumber()] = argument.use_empty();
+  for (auto [index, input] : llvm::enumerate(inputs))
+    if (copy->getArgument(index).use_empty())
+      unread.set(index);
+    else
+      read.push_back(input);
   if (failed(copy->eraseArguments(unread)))
     return failure();
   auto results = mlir::attn::reference::evaluate(*copy, read);

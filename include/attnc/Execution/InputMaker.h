@@ -27,17 +27,14 @@ public:
   /// divide packed rows among sequences, evenly with full lengths, and pages so that rows which are
   /// appended have room; some rows of a part that is merged see no key. Sizes of given inputs are
   /// added to `sizes`.
-  mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes);
-  /// The same for a caller that reads some of the inputs alone: others have no elements.
-  mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes, const llvm::BitVector &read);
+  /// `read`, if given, tells which inputs the caller reads: others have no elements.
+  mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes, const llvm::BitVector *read = nullptr);
 
   const Signature &getSignature() const { return signature; }
   /// For each input, whether it is given.
   llvm::ArrayRef<bool> getGiven() const { return isGiven; }
 
 private:
-  mlir::FailureOr<std::vector<Tensor>> make(Sizes &sizes,
-                                            llvm::function_ref<bool(unsigned)> isRead);
   void fill(Tensor &tensor, unsigned index, const Sizes &sizes);
 
   mlir::func::FuncOp graph;
