@@ -81,10 +81,13 @@ def array(source, name="array"):
     return Array(source, name)
 
 
+_NAMES = "names"  # in a memo: of the attributes that functions read
+
+
 def rebind(value, name, memo=None):
     """`value` with stand-ins for the arrays that it holds or, a function, reads: in its closure, default
     arguments, globals or its object's attributes. A global function of another module stays as it is."""
-    memo = {} if memo is None else memo
+    memo = {_NAMES: set()} if memo is None else memo
     if id(value) not in memo:
         memo[id(value)] = (value, value)  # in case it reads itself
         memo[id(value)] = (_rebind(value, name, memo), value)
@@ -96,9 +99,11 @@ def _rebind(value, name, memo):
         return Array(value, name)
     inner = lambda part, called=name: rebind(part, called, memo)
     if isinstance(value, types.FunctionType):
+        memo[_NAMES].update(_names(value.__code__))
         return _rebind_function(value, inner)
     if isinstance(value, types.MethodType):
-        return types.MethodType(inner(value.__func__), _rebind_attributes(value.__self__, inner))
+        function = inner(value.__func__)
+        return types.MethodType(function, _rebind_attributes(value.__self__, inner, memo[_NAMES]))
     if isinstance(value, functools.partial):
         keywords = {key: inner(part, key) for key, part in value.keywords.items()}
         return functools.partial(inner(value.func), *map(inner, value.args), **keywords)
@@ -109,24 +114,30 @@ def _rebind(value, name, memo):
         return {key: inner(part, str(key)) for key, part in value.items()} if reads else value
     if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType, Operators)):
         return value
-    return _rebind_attributes(value, inner)
+    return _rebind_attributes(value, inner, memo[_NAMES])
 
 
 def _is_function(value):
     return isinstance(value, (types.FunctionType, types.MethodType, functools.partial))
 
 
-def _holds_array(value):
-    """Whether an array is among its elements or attributes, theirs, and so on; some thousands are looked at."""
-    seen, rest = set(), [value]
-    while rest and len(seen) < 5000:
+def _is_array_or_dict(value):
+    return is_array(value) or type(value) is dict and any(map(is_array, value.values()))
+
+
+def _holds_array(value, most=256):
+    """Whether an array is among its elements or attributes, theirs, and so on, of which all have to be few: a
+    function that reads an attribute of a large model doesn't take the whole model apart."""
+    if _is_array_or_dict(value):
+        return True
+    seen, rest, found = set(), [value], False
+    while rest and len(seen) <= most:
         part = rest.pop()
-        if is_array(part):
-            return True
+        found |= is_array(part)
         if id(part) not in seen:
             seen.add(id(part))
             rest += _parts(part).values()
-    return False
+    return found and not rest
 
 
 def _parts(value):
@@ -143,10 +154,17 @@ def _unless_same(old, new):
     return old if all(a is b for a, b in zip(old, new)) else new
 
 
-def _rebind_attributes(value, inner):
-    """A copy of an object, where it holds arrays, or containers and objects that do, as PyTorch's modules."""
-    parts = {key: new for key, part in getattr(value, "__dict__", {}).items()
-             if not _is_function(part) and _holds_array(part) and (new := inner(part, key)) is not part}
+def _rebind_attributes(value, inner, names):
+    """A copy of an object, where it holds arrays itself or, as PyTorch's modules, in a dict; or where an
+    attribute of one of these names does."""
+    attributes = getattr(value, "__dict__", {})
+    parts = {key: new for key, part in attributes.items()
+             if (_is_array_or_dict(part) or key in names and not _is_function(part) and _holds_array(part))
+             and (new := inner(part, key)) is not part}
+    modules = attributes.get("_modules") or {}
+    if read := {key: new for key, part in modules.items()
+                if key in names and _holds_array(part) and (new := inner(part, key)) is not part}:
+        parts["_modules"] = {**modules, **read}
     if not parts:
         return value
     stand_in = copy.copy(value)
