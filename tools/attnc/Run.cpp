@@ -25,8 +25,9 @@ static constexpr llvm::StringLiteral examples = R"(
 Inputs are files, .npy or .safetensors, or random, zeros or ones of a shape. numpy has no bf16:
 safetensors has, and one file holds several results. Arguments and results are named by
 attn.name in SPEC, else as in its text (%query is query, the result of return %context is context),
-else arg0, arg1, … and out0, out1, …. Random floats are normal, integers small and not negative. Inputs not given are random if their shape is known. Without --output
-each result's shape, dtype and a summary are printed.
+else arg0, arg1, … and out0, out1, …. Random floats are normal, integers small and not negative.
+Inputs not given are random if their shape is known. Without --output each result's shape, dtype and
+a summary are printed.
 
 Examples:
   attnc run spec.mlir --input query=@q.npy --input key=@k.npy --input value=@v.npy \
