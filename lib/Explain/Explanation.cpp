@@ -55,8 +55,8 @@ static std::string listReads(Region &region) {
   return names.empty() ? "" : " reads " + llvm::join(names, ", ");
 }
 
-/// Of two ranges of keys: that kernels skip the KV blocks between them, behind what they skip
-/// besides; or that they don't.
+/// For a mask that shows two ranges of keys: `skipped`, the KV blocks skipped outside of both, and
+/// whether kernels skip those between them.
 static std::string describeGap(AttentionOp attention, StringRef skipped) {
   auto skips = [](Attribute schedule) {
     if (auto prefill = dyn_cast<mlir::attn::PrefillAttr>(schedule))

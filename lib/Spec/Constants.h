@@ -13,7 +13,7 @@
 namespace attnc {
 
 /// Refuses resources that are not as long as their type says, which MLIR doesn't compare. Those of
-/// i1, and those without elements, become elements in the text.
+/// i1, and those without elements, become inline `dense` attributes.
 llvm::LogicalResult checkConstants(mlir::ModuleOp module);
 
 } // namespace attnc

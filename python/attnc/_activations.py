@@ -3,7 +3,7 @@
 import math
 
 from . import _functions
-from ._functions import exp, log1p, maximum, minimum, sigmoid, tanh, where
+from ._functions import clip, exp, log1p, maximum, minimum, sigmoid, tanh, where
 
 
 def relu(x, inplace=False):
@@ -37,7 +37,7 @@ def gelu(x, approximate="none"):
 
 
 def hardtanh(x, min_val=-1, max_val=1, inplace=False):
-    return minimum(maximum(x, min_val), max_val)
+    return clip(x, min_val, max_val)
 
 
 def hardsigmoid(x, inplace=False):

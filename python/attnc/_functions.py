@@ -101,7 +101,7 @@ def hypot(x, y):
     """The length of the vector (x, y)."""
     _, (x, y) = _two_floats("hypot", abs(x), abs(y))
     longer, shorter = maximum(x, y), minimum(x, y)
-    return where(longer == 0, longer, longer * sqrt(1 + square(shorter / longer)))
+    return where((longer == 0) | isinf(longer), longer, longer * sqrt(1 + square(shorter / longer)))
 
 
 def logaddexp(x, y):

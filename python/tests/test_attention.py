@@ -240,11 +240,13 @@ class FunctionsTest(unittest.TestCase):
         check(attnc.attention(*inputs, score=lambda s, b, h, q, k: s + table[h][k % 5]),
               expect(*inputs, lambda s, b, h, q, k: s + table[h, k % 5])[0])
 
-    def test_infinities_of_logaddexp(self):
+    def test_infinities(self):
         inputs = random_inputs()
         hidden = lambda s, b, h, q, k: attnc.where(k > q, -np.inf, s)
         check(attnc.attention(*inputs, score=lambda *at: attnc.logaddexp(hidden(*at), hidden(*at)) - np.log(2)),
               attnc.attention(*inputs, score=hidden))
+        check(attnc.attention(*inputs, score=lambda *at: -attnc.hypot(hidden(*at), hidden(*at))),
+              attnc.attention(*inputs, score=lambda *at: -abs(hidden(*at)) * np.sqrt(2)))
 
     def test_casts(self):
         query, key, value = random_inputs()

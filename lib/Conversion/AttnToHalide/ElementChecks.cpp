@@ -43,22 +43,22 @@ attn::lowerFirstWrong(PipelineBuilder &p, Func tensor,
   });
 }
 
-/// The name of the tensor, if it is an argument with one; else also that of the argument that it is
-/// moved or computed from, element by element.
+/// The name of the tensor, if it is an argument with one; else `otherwise`, and the name of the
+/// argument that it is moved or computed from, element by element.
 static std::string describeArgument(Value tensor, StringRef otherwise) {
-  Operation *op = tensor.getDefiningOp();
-  if (op && op->getNumOperands() > 0 && (isMove(op) || isElementwiseOnTensors(op))) {
-    std::string source = describeArgument(op->getOperand(0), "");
-    if (source.empty() || otherwise.empty())
-      return (otherwise + source).str();
-    return (otherwise + " from " + source).str();
-  }
-  auto argument = dyn_cast<BlockArgument>(tensor);
+  Value source = tensor;
+  for (Operation *op = source.getDefiningOp();
+       op && op->getNumOperands() > 0 && (isMove(op) || isElementwiseOnTensors(op));
+       op = source.getDefiningOp())
+    source = op->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(source);
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
   auto name = function ? function.getArgAttrOfType<StringAttr>(argument.getArgNumber(), kNameAttr)
                        : StringAttr();
-  return name ? name.str() : otherwise.str();
+  if (!name)
+    return otherwise.str();
+  return source == tensor ? name.str() : (otherwise + " from " + name.getValue()).str();
 }
 
 /// "[{}, {}]", filled in when a call fails.

@@ -181,16 +181,15 @@ void HostFunction::requireSame(Location loc, Value a, int64_t dimOfA, Value b, i
                                const Twine &message, int64_t extra) {
   if (!isOpen(a, dimOfA, b, dimOfB))
     return;
-  Value size = getSize(a, dimOfA);
+  Value own = getSize(a, dimOfA), size = own;
   if (extra != 0)
-    size =
-        arith::AddIOp::create(builder, loc, size, arith::ConstantIndexOp::create(builder, extra));
+    size = arith::AddIOp::create(builder, loc, own, arith::ConstantIndexOp::create(builder, extra));
   Value other = getSize(b, dimOfB);
   Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, size, other);
   host::RequireOp::create(builder, loc, same,
                           builder.getStringAttr(message + ", found {}" + describeOrigin(a, dimOfA) +
                                                 " and {}" + describeOrigin(b, dimOfB)),
-                          ValueRange{getSize(a, dimOfA), other});
+                          ValueRange{own, other});
 }
 
 std::string HostFunction::describeOrigin(Value tensor, int64_t dim) {

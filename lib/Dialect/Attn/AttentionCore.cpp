@@ -306,8 +306,9 @@ static bool magnifiesRoundings(Operation *step) {
   return step->getRegion(0).walk(isSteep).wasInterrupted();
 }
 
-/// Whether scores that the fused op computes itself are good enough for its regions: compared with
-/// a row's largest or third largest one, they have to be those that this is one of.
+/// Whether no region compares scores with a statistic of the same scores, such as a row's maximum
+/// or its k-th largest score. The fused op computes the scores again, with other roundings: the
+/// largest one would differ from the maximum.
 static bool comparesNoOtherScores(AttentionCore &core, Refusal &refusal) {
   if (llvm::none_of(core.scoreSteps, magnifiesRoundings))
     return true;

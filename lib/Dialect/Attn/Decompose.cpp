@@ -365,7 +365,7 @@ bool attn::isDecomposed(Operation *op) {
   return !insert || hasKernel(insert);
 }
 
-/// Of the tensor dialect's, no kernel reads backwards or cuts off what it pads.
+/// Refuses strides below 1 and negative padding, for which there is no kernel.
 static LogicalResult checkSteps(Operation *op) {
   auto slice = dyn_cast<OffsetSizeAndStrideOpInterface>(op);
   for (int64_t stride : slice ? slice.getStaticStrides() : ArrayRef<int64_t>())
