@@ -385,6 +385,16 @@ static ArrayAttr replaceSchedule(ArrayAttr schedules, size_t index, Attribute sc
   return ArrayAttr::get(schedules.getContext(), all);
 }
 
+static LogicalResult write(const ScheduleDatabase &database, StringRef path) {
+  StringRef folder = llvm::sys::path::parent_path(path);
+  std::error_code error;
+  if (!folder.empty())
+    error = llvm::sys::fs::create_directories(folder);
+  if (!error)
+    error = database.write();
+  return error ? reportError(path, "cannot write: " + error.message()) : success();
+}
+
 /// Writes the op's schedules with this one to the database.
 LogicalResult Tuner::keep(const Goal &goal, Attribute schedule, const Measurement &measured) {
   Operation *op = goal.ops.front();
@@ -403,13 +413,7 @@ LogicalResult Tuner::keep(const Goal &goal, Attribute schedule, const Measuremen
   database.set(std::move(entry));
   for (Operation *each : goal.ops)
     putSchedules(each, all);
-  StringRef path = invocation.spec.schedules, folder = llvm::sys::path::parent_path(path);
-  std::error_code error;
-  if (!folder.empty())
-    error = llvm::sys::fs::create_directories(folder);
-  if (!error)
-    error = database.write();
-  return error ? reportError(path, "cannot write: " + error.message()) : success();
+  return write(database, invocation.spec.schedules);
 }
 
 FailureOr<Finding> Tuner::search(Goal &goal, double seconds) {
@@ -509,7 +513,8 @@ LogicalResult attnc::tune(const TuneInvocation &invocation) {
     return failure();
   limitThreads(invocation.threads);
   Tuner tuner(*spec, *graph, *target, invocation, *database);
-  if (failed(tuner.prepare()))
+  // A file that can't be written is an error before the search, not after it.
+  if (failed(tuner.prepare()) || failed(write(*database, invocation.spec.schedules)))
     return failure();
   FailureOr<std::vector<Finding>> findings = tuner.run();
   if (failed(findings))

@@ -7,7 +7,7 @@
 
 #include "ArgumentName.h"
 
-#include "attnc/Dialect/Attn/Attributes.h"
+#include "attnc/Dialect/Attn/Attn.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -17,9 +17,5 @@ std::string attnc::nameArgument(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function =
       argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-  if (!function)
-    return "";
-  unsigned number = argument.getArgNumber();
-  auto name = function.getArgAttrOfType<StringAttr>(number, mlir::attn::kNameAttr);
-  return name ? name.str() : "arg" + std::to_string(number);
+  return function ? mlir::attn::getArgumentName(function, argument.getArgNumber()) : "";
 }

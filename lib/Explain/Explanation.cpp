@@ -19,7 +19,9 @@
 #include "attnc/Dialect/Cuda/Cuda.h"
 #include "attnc/Dialect/Host/Host.h"
 #include "attnc/Execution/Graph.h"
+#include "attnc/Machine/Target.h"
 #include "attnc/Spec/Place.h"
+#include "attnc/Target/Halide/Export.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -401,6 +403,19 @@ static void findKernelsAround(std::vector<OpKernels> &ops) {
   }
 }
 
+/// Names the functions that a CPU kernel calls for each element.
+static void describeLibmCalls(OpKernels &op) {
+  llvm::SetVector<StringRef> names;
+  for (KernelOpInterface kernel : op.kernels)
+    kernel->walk([&](Operation *scalar) {
+      if (mlir::halide::callsLibm(scalar))
+        names.insert(scalar->getName().getStringRef());
+    });
+  if (!names.empty())
+    op.features.push_back("a call of libm for each element: " +
+                          llvm::join(names.getArrayRef(), ", "));
+}
+
 /// Gives each op the kernels called at its location. A call at no op's location gets an entry of
 /// its own.
 static void addKernels(Spec &spec, std::vector<OpKernels> &ops) {
@@ -482,6 +497,8 @@ FailureOr<Explanation> attnc::explain(Spec &spec, StringRef target,
   if (failed(spec.lower(Stage::Scheduled, target)))
     return failure();
   addKernels(spec, explanation.ops);
+  if (!mlir::attn::Target(target).hasGpu())
+    llvm::for_each(explanation.ops, describeLibmCalls);
   if (failed(addMainLoops(explanation)))
     return failure();
   return explanation;

@@ -14,7 +14,6 @@
 
 #include "attnc/Cost/Cost.h"
 #include "attnc/Dialect/Attn/Attn.h"
-#include "attnc/Dialect/Attn/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -77,8 +76,7 @@ void Writer::nameResults() {
   auto results = graph.getBody().front().getTerminator()->getOperands();
   for (auto [index, value] : llvm::enumerate(results))
     if (value.getDefiningOp() && !names.contains(value)) {
-      auto name = graph.getResultAttrOfType<StringAttr>(index, kNameAttr);
-      names[value] = name ? name.str() : "out" + std::to_string(index);
+      names[value] = getResultName(graph, index);
       ++uses[names[value]];
     }
 }

@@ -83,13 +83,12 @@ SmallVector<int64_t> HostFunction::findOpenDims(int64_t n, Value tensor) {
 Value HostFunction::getResultBuffer(int64_t n) {
   Value buffer = host.getArgument(source.getNumArguments() + n);
   Value tensor = source.getBody().front().getTerminator()->getOperand(n);
-  auto name = source.getResultAttrOfType<StringAttr>(n, kNameAttr);
   for (int64_t dim : std::exchange(openDims[n], {}))
     buildBeforeLoop([&] {
       Value expected = getSize(tensor, dim), found = memref::DimOp::create(builder, buffer, dim);
       Value same = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, found, expected);
-      std::string message = (name ? name.str() : "out" + std::to_string(n)) + ": expected dim " +
-                            std::to_string(dim) + " to be {}, found {}";
+      std::string message = getResultName(source, n) + ": expected dim " + std::to_string(dim) +
+                            " to be {}, found {}";
       host::RequireOp::create(builder, same, builder.getStringAttr(message),
                               ValueRange{expected, found});
       return Value();

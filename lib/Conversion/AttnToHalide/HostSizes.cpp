@@ -7,7 +7,6 @@
 
 #include "HostFunction.h"
 
-#include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Sizes.h"
 
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -196,9 +195,8 @@ std::string HostFunction::describeOrigin(Value tensor, int64_t dim) {
   std::optional<Size> size = tracer.trace(tensor, dim);
   if (!size || size->isConstant())
     return "";
-  auto name = source.getArgAttrOfType<StringAttr>(size->argument, kNameAttr);
-  return " (dim " + std::to_string(size->dim) + " of " +
-         (name ? name.str() : "arg" + std::to_string(size->argument)) + ")";
+  return " (dim " + std::to_string(size->dim) + " of " + getArgumentName(source, size->argument) +
+         ")";
 }
 
 void HostFunction::requireNotEmpty(Location loc, Value tensor, int64_t dim, const Twine &message) {

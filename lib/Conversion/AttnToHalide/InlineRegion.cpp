@@ -139,7 +139,8 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
   }
   if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isMemoryEffectFree(op) ||
       !isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op->getDialect()))
-    return op->emitError("expected arith, math and tensor.extract in a region, found ")
+    return op->emitError(
+               "expected a region of arith and math ops with one result and tensor.extract, found ")
            << op->getName();
 
   SmallVector<Value> operands;

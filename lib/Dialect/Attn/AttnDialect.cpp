@@ -133,6 +133,18 @@ std::string attn::makeUnique(StringRef name, llvm::StringSet<> &names) {
   return unique;
 }
 
+static std::string getNameOr(Attribute name, const Twine &otherwise) {
+  return name ? cast<StringAttr>(name).str() : otherwise.str();
+}
+
+std::string attn::getArgumentName(FunctionOpInterface function, unsigned index) {
+  return getNameOr(function.getArgAttr(index, kNameAttr), "arg" + Twine(index));
+}
+
+std::string attn::getResultName(FunctionOpInterface function, unsigned index) {
+  return getNameOr(function.getResultAttr(index, kNameAttr), "out" + Twine(index));
+}
+
 namespace {
 /// An argument or a result with an attribute.
 struct Parameter {

@@ -144,11 +144,9 @@ StringAttr DimNamer::getSymbol(Dim dim) {
 
 /// `kv_len` where ops name the size, else `query_dim2`; with a number behind it if that is taken.
 StringAttr DimNamer::makeSymbol(Dim dim) {
-  auto name = function.getArgAttrOfType<StringAttr>(dim.first, kNameAttr);
   std::string base = sizeNames.lookup(equalDims.getOrInsertLeaderValue(dim));
   if (base.empty())
-    base = (name ? name.str() : "arg" + std::to_string(dim.first)) + "_dim" +
-           std::to_string(dim.second);
+    base = getArgumentName(function, dim.first) + "_dim" + std::to_string(dim.second);
   std::string symbol = base;
   for (int number = 2; !symbols.insert(symbol).second; ++number)
     symbol = base + "_" + std::to_string(number);

@@ -117,7 +117,7 @@ static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
 // All scalar ops
 //===----------------------------------------------------------------------===//
 
-static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
+Expr halide::translateScalarOp(Operation *op, ArrayRef<Expr> in, bool nowrap, bool isOnGpu) {
   if (computesFloat8(op))
     return {};
   Expr integer = translateInteger(op, in, nowrap);
@@ -147,12 +147,5 @@ static Expr translateOne(Operation *op, ArrayRef<Expr> in, bool nowrap) {
       })
       .Case([&](StoreWhereOp) { return storeWhere(in[0], in[1]); })
       .Case([&](PromiseClampedOp) { return H::unsafe_promise_clamped(in[0], in[1], in[2]); })
-      .Default([&](Operation *) { return translateFloat(op, in); });
-}
-
-SmallVector<Expr> halide::translateScalarOp(Operation *op, ArrayRef<Expr> operands, bool nowrap) {
-  if (isa<arith::MulSIExtendedOp, arith::MulUIExtendedOp>(op))
-    return translateWideProduct(op, operands[0], operands[1]);
-  Expr result = translateOne(op, operands, nowrap);
-  return result.defined() ? SmallVector<Expr>{result} : SmallVector<Expr>();
+      .Default([&](Operation *) { return translateFloat(op, in, isOnGpu); });
 }

@@ -21,11 +21,11 @@ namespace mlir::halide {
 /// Halide's type for a scalar type; signless integers are signed, i1 is bool.
 std::optional<::Halide::Type> getHalideType(Type type);
 
-/// The results of an `arith`, `math` or expression op of the dialect on `operands`; none if Halide
+/// The result of an `arith`, `math` or expression op of the dialect on `in`; undefined if Halide
 /// can't express the op. `nowrap` promises that integer arithmetic does not overflow, which lets
 /// Halide reason about bounds.
-SmallVector<::Halide::Expr> translateScalarOp(Operation *op, ArrayRef<::Halide::Expr> operands,
-                                              bool nowrap);
+::Halide::Expr translateScalarOp(Operation *op, ArrayRef<::Halide::Expr> in, bool nowrap,
+                                 bool isOnGpu);
 
 } // namespace mlir::halide
 

@@ -11,6 +11,7 @@
 #include "MathFunctions.h"
 
 #include "attnc/Dialect/Halide/Halide.h"
+#include "attnc/Target/Halide/Export.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -45,11 +46,13 @@ static Expr widenOnce(Expr e) {
 
 Expr halide::widenHalf(Expr e) { return isHalf(e.type()) ? readOnce(e, widenOnce) : e; }
 
-bool halide::assumesNoNaN(Operation *op) {
+static bool hasFlag(Operation *op, arith::FastMathFlags flag) {
   auto fast = dyn_cast<arith::ArithFastMathInterface>(op);
   arith::FastMathFlagsAttr flags = fast ? fast.getFastMathFlagsAttr() : nullptr;
-  return flags && arith::bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::nnan);
+  return flags && arith::bitEnumContainsAll(flags.getValue(), flag);
 }
+
+bool halide::assumesNoNaN(Operation *op) { return hasFlag(op, arith::FastMathFlags::nnan); }
 
 /// |e| of f32 or f64 as an unsigned integer. NaN and infinities are tested in the bits: sums
 /// outside of regions promise LLVM that there are none, so `e != e` of such a sum would be folded
@@ -180,11 +183,60 @@ static Expr translateFloatMinMax(Operation *op, Expr x, Expr y) {
   return blend(takeSecond || isNaN(propagates ? b : a), y, x);
 }
 
-static Expr callLibm(StringRef name, ArrayRef<Expr> operands) {
-  H::Type type = operands.front().type();
+//===----------------------------------------------------------------------===//
+// Elementary functions
+//===----------------------------------------------------------------------===//
+
+static std::optional<int64_t> getSmallInteger(Value value) {
+  FloatAttr attr;
+  if (!matchPattern(value, m_Constant(&attr)))
+    return std::nullopt;
+  double number = attr.getValueAsDouble();
+  if (number != std::floor(number) || std::abs(number) > 8)
+    return std::nullopt;
+  return int64_t(number);
+}
+
+static bool isApproximate(Operation *op) { return hasFlag(op, arith::FastMathFlags::afn); }
+
+/// With `fastmath<fast>` exp2 selects a GPU's own instruction.
+static bool callsLibm(Operation *op, bool isF32, bool isOnGpu) {
+  if (isa<arith::RemFOp, math::AcosOp, math::AcoshOp, math::AsinOp, math::AsinhOp, math::AtanOp,
+          math::Atan2Op, math::AtanhOp, math::CbrtOp, math::CoshOp, math::ErfcOp, math::SinhOp,
+          math::TanOp>(op))
+    return true;
+  if (isa<math::SinOp, math::CosOp>(op))
+    return isF32 ? isOnGpu : !isApproximate(op);
+  if (auto power = dyn_cast<math::PowFOp>(op))
+    return (!isF32 || isOnGpu) && !getSmallInteger(power.getRhs());
+  if (auto exp2 = dyn_cast<math::Exp2Op>(op))
+    return !isF32 || exp2.getFastmath() == arith::FastMathFlags::fast;
+  return !isF32 && isa<math::ErfOp, math::ExpM1Op, math::ExpOp, math::LogOp, math::Log10Op,
+                       math::Log1pOp, math::Log2Op, math::TanhOp>(op);
+}
+
+bool halide::callsLibm(Operation *op) {
+  return op->getNumOperands() > 0 &&
+         ::callsLibm(op, !op->getOperand(0).getType().isF64(), /*isOnGpu=*/false);
+}
+
+static Expr callLibm(Operation *op, ArrayRef<Expr> in) {
+  StringRef name = isa<arith::RemFOp>(op)  ? "fmod"
+                   : isa<math::PowFOp>(op) ? "pow"
+                                           : op->getName().stripDialect();
+  H::Type type = in.front().type();
   std::string symbol = name.str() + (type.bits() == 32 ? "f" : "");
-  return H::Internal::Call::make(type, symbol, {operands.begin(), operands.end()},
+  return H::Internal::Call::make(type, symbol, {in.begin(), in.end()},
                                  H::Internal::Call::PureExtern);
+}
+
+/// `value`, or libm's where that is NaN: one branch for each lane.
+static Expr elseCallLibm(Expr value, Operation *op, ArrayRef<Expr> in) {
+  return readOnce(value, [&](Expr once) {
+    return H::Internal::Call::make(once.type(), H::Internal::Call::if_then_else,
+                                   {strictEqual(once, once), once, callLibm(op, in)},
+                                   H::Internal::Call::PureIntrinsic);
+  });
 }
 
 /// LLVM folds zero times a sum to zero, since sums promise to be no NaN.
@@ -227,22 +279,6 @@ static Expr integerPower(Expr x, int64_t n) {
   return n < 0 ? H::Internal::make_one(x.type()) / result : result;
 }
 
-static std::optional<int64_t> getSmallInteger(Value value) {
-  FloatAttr attr;
-  if (!matchPattern(value, m_Constant(&attr)))
-    return std::nullopt;
-  double number = attr.getValueAsDouble();
-  if (number != std::floor(number) || std::abs(number) > 8)
-    return std::nullopt;
-  return int64_t(number);
-}
-
-static Expr translatePower(math::PowFOp op, Expr x, Expr y) {
-  if (std::optional<int64_t> n = getSmallInteger(op.getRhs()))
-    return integerPower(x, *n);
-  return callLibm("pow", {x, y});
-}
-
 /// Whether `value` is a maximum with a constant of at least -126.
 static bool isAboveExp2Range(Value value) {
   if (auto strict = value.getDefiningOp<StrictFloatOp>())
@@ -255,66 +291,57 @@ static bool isAboveExp2Range(Value value) {
          bound.getValueAsDouble() >= -126.0;
 }
 
-/// `fastmath<ninf>` promises that 2^x is finite, so x below 128; with `fastmath<afn>` the result is
-/// unspecified for x below -126. `fastmath<fast>` selects a GPU's own instruction.
+/// `fastmath<ninf>` promises that 2^x is finite, so x below 128; an approximate result is
+/// unspecified for x below -126.
 static Expr translateExp2(math::Exp2Op op, Expr x) {
-  if (x.type().bits() == 64 || op.getFastmath() == arith::FastMathFlags::fast)
-    return callLibm("exp2", {x});
-  auto has = [&](arith::FastMathFlags flag) {
-    return arith::bitEnumContainsAll(op.getFastmath(), flag);
-  };
-  bool isAbove = has(arith::FastMathFlags::afn) || isAboveExp2Range(op.getOperand());
-  return exp2F32(x, !isAbove, !has(arith::FastMathFlags::ninf));
+  bool isAbove = isApproximate(op) || isAboveExp2Range(op.getOperand());
+  return exp2F32(x, !isAbove, !hasFlag(op, arith::FastMathFlags::ninf));
 }
 
-/// With `fastmath<afn>` an f64 is as accurate as f32, and specified below 2^30.
-template <typename Op>
-static Expr translateSine(Op op, Expr x, Expr (*shortF64)(Expr), StringRef name) {
-  bool isShort = arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
-  return isShort && x.type().bits() == 64 ? shortF64(x) : callLibm(name, {x});
+static Expr translatePower(math::PowFOp op, Expr x, Expr y) {
+  if (std::optional<int64_t> n = getSmallInteger(op.getRhs()))
+    return integerPower(x, *n);
+  return readOnce(x, [&](Expr base) {
+    return readOnce(y, [&](Expr exponent) {
+      return elseCallLibm(shortPowF32(base, exponent), op, {base, exponent});
+    });
+  });
 }
 
-/// With `fastmath<afn>` the result is specified for 0 and positive normal numbers alone.
-static Expr translateLogF32(math::LogOp op, Expr x) {
-  bool isBounded = arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
-  return isBounded ? boundedLogF32(x) : logF32(x);
+/// An f64 that is approximate is as accurate as f32, and specified below 2^30.
+static Expr translateSine(Operation *op, Expr x, Expr (*shortF32)(Expr), Expr (*shortF64)(Expr)) {
+  if (x.type().bits() == 64)
+    return shortF64(x);
+  return readOnce(x, [&](Expr once) { return elseCallLibm(shortF32(once), op, once); });
 }
 
-static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
+/// An approximate one is specified for 0 and positive normal numbers alone.
+static Expr translateLog(math::LogOp op, Expr x) {
+  return isApproximate(op) ? boundedLogF32(x) : logF32(x);
+}
+
+static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in, bool isOnGpu) {
   bool isF32 = in[0].type().bits() == 32;
+  if (callsLibm(op, isF32, isOnGpu))
+    return callLibm(op, in);
   return llvm::TypeSwitch<Operation *, Expr>(op)
       .Case([&](math::Exp2Op exp2) { return translateExp2(exp2, in[0]); })
-      .Case([&](math::ExpOp) { return isF32 ? expF32(in[0]) : callLibm("exp", in); })
-      .Case([&](math::TanhOp) { return isF32 ? tanhF32(in[0]) : callLibm("tanh", in); })
-      .Case([&](math::ErfOp) { return isF32 ? erfF32(in[0]) : callLibm("erf", in); })
-      .Case([&](math::ErfcOp) { return callLibm("erfc", in); })
-      .Case([&](math::ExpM1Op) { return isF32 ? expM1F32(in[0]) : callLibm("expm1", in); })
-      .Case([&](math::LogOp log) {
-        return isF32 ? translateLogF32(log, in[0]) : callLibm("log", in);
-      })
-      .Case([&](math::Log2Op) { return isF32 ? log2F32(in[0]) : callLibm("log2", in); })
-      .Case([&](math::Log10Op) { return isF32 ? log10F32(in[0]) : callLibm("log10", in); })
-      .Case([&](math::Log1pOp) { return isF32 ? log1pF32(in[0]) : callLibm("log1p", in); })
-      .Case([&](math::SinOp op) { return translateSine(op, in[0], shortSinF64, "sin"); })
-      .Case([&](math::CosOp op) { return translateSine(op, in[0], shortCosF64, "cos"); })
-      .Case([&](math::TanOp) { return callLibm("tan", in); })
-      .Case([&](math::SinhOp) { return callLibm("sinh", in); })
-      .Case([&](math::CoshOp) { return callLibm("cosh", in); })
-      .Case([&](math::AsinOp) { return callLibm("asin", in); })
-      .Case([&](math::AcosOp) { return callLibm("acos", in); })
-      .Case([&](math::AtanOp) { return callLibm("atan", in); })
-      .Case([&](math::Atan2Op) { return callLibm("atan2", in); })
-      .Case([&](math::AsinhOp) { return callLibm("asinh", in); })
-      .Case([&](math::AcoshOp) { return callLibm("acosh", in); })
-      .Case([&](math::AtanhOp) { return callLibm("atanh", in); })
-      .Case([&](math::CbrtOp) { return callLibm("cbrt", in); })
-      .Case([&](math::PowFOp pow) { return translatePower(pow, in[0], in[1]); })
+      .Case([&](math::ExpOp) { return expF32(in[0]); })
+      .Case([&](math::TanhOp) { return tanhF32(in[0]); })
+      .Case([&](math::ErfOp) { return erfF32(in[0]); })
+      .Case([&](math::ExpM1Op) { return expM1F32(in[0]); })
+      .Case([&](math::LogOp log) { return translateLog(log, in[0]); })
+      .Case([&](math::Log2Op) { return log2F32(in[0]); })
+      .Case([&](math::Log10Op) { return log10F32(in[0]); })
+      .Case([&](math::Log1pOp) { return log1pF32(in[0]); })
+      .Case([&](math::SinOp) { return translateSine(op, in[0], shortSinF32, shortSinF64); })
+      .Case([&](math::CosOp) { return translateSine(op, in[0], shortCosF32, shortCosF64); })
+      .Case([&](math::PowFOp power) { return translatePower(power, in[0], in[1]); })
       .Case([&](arith::AddFOp) { return in[0] + in[1]; })
       .Case([&](arith::SubFOp) { return in[0] - in[1]; })
       .Case([&](arith::MulFOp) { return multiply(in[0], in[1]); })
       .Case([&](arith::DivFOp) { return divide(in[0], in[1]); })
       .Case([&](arith::NegFOp) { return negate(in[0]); })
-      .Case([&](arith::RemFOp) { return callLibm("fmod", in); })
       .Case([&](math::SqrtOp) { return H::sqrt(in[0]); })
       .Case([&](math::RsqrtOp) { return H::Internal::make_one(in[0].type()) / H::sqrt(in[0]); })
       // Halide has no fma; LLVM contracts this where the target has one.
@@ -334,7 +361,7 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in) {
       .Default([](Operation *) { return Expr(); });
 }
 
-Expr halide::translateFloat(Operation *op, ArrayRef<Expr> in) {
+Expr halide::translateFloat(Operation *op, ArrayRef<Expr> in, bool isOnGpu) {
   if (in.empty() || !in[0].type().is_float())
     return {};
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
@@ -342,7 +369,7 @@ Expr halide::translateFloat(Operation *op, ArrayRef<Expr> in) {
   if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op))
     return translateFloatMinMax(op, in[0], in[1]);
   SmallVector<Expr> wide = llvm::map_to_vector(in, widenHalf);
-  Expr result = translateMathF32OrF64(op, wide);
+  Expr result = translateMathF32OrF64(op, wide, isOnGpu);
   if (!result.defined() || result.type().is_bool())
     return result;
   return convertFloat(in[0].type(), result);

@@ -23,8 +23,8 @@ bool assumesNoNaN(Operation *op);
 /// that it folds tests for them: `isTested` keeps those.
 ::Halide::Expr convertFloat(::Halide::Type type, ::Halide::Expr e, bool isTested = true);
 
-/// Translates an op on floats; undefined for other ops.
-::Halide::Expr translateFloat(Operation *op, ArrayRef<::Halide::Expr> in);
+/// Translates an op on floats; undefined for other ops. A GPU has its own functions.
+::Halide::Expr translateFloat(Operation *op, ArrayRef<::Halide::Expr> in, bool isOnGpu);
 
 } // namespace mlir::halide
 

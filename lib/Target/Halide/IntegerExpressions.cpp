@@ -139,18 +139,6 @@ static Expr translateBitwise(Operation *op, Expr a, Expr b) {
   return isBool ? a != b : a ^ b;
 }
 
-SmallVector<Expr> halide::translateWideProduct(Operation *op, Expr a, Expr b) {
-  int width = a.type().bits();
-  if (width != 8 && width != 16 && width != 32)
-    return {};
-  bool isSigned = isa<arith::MulSIExtendedOp>(op);
-  H::Type wide = isSigned ? H::Int(2 * width) : H::UInt(2 * width);
-  auto widen = [&](Expr e) { return H::cast(wide, isSigned ? e : toUnsigned(e)); };
-  Expr product = widen(a) * widen(b);
-  return {H::cast(a.type(), product),
-          H::cast(a.type(), product >> H::cast(H::UInt(2 * width), width))};
-}
-
 /// `e` with its sign bit flipped: comparing two such numbers as signed compares the originals as
 /// unsigned. Halide's simplifier takes unsigned differences that wrap around for negative ones.
 static Expr asComparedUnsigned(Expr e) {

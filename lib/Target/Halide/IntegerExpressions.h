@@ -22,8 +22,6 @@ namespace mlir::halide {
 /// Translates an op from integers to integers; undefined for other ops. `nowrap` promises that
 /// nothing overflows.
 ::Halide::Expr translateInteger(Operation *op, ArrayRef<::Halide::Expr> in, bool nowrap);
-/// Both halves of a product, computed in a type twice as wide.
-SmallVector<::Halide::Expr> translateWideProduct(Operation *op, ::Halide::Expr a, ::Halide::Expr b);
 
 } // namespace mlir::halide
 

@@ -112,17 +112,19 @@ static Split2 roundToExponent(Expr x) {
 // The polynomial is minimax with 2^0 exact, so integers have exact powers; its error is about 2
 // ulp. The scale is 2^(n - 1) and the polynomial twice as large, so that 2^128 - 1ulp is still
 // finite. It multiplies, rather than adds to the exponent's bits, to propagate NaN.
+static Expr twiceExp2(Expr fraction) {
+  return polynomial(fraction, {2 * 1.326472614891827e-3f, 2 * 9.671512991189957e-3f,
+                               2 * 5.550733581185341e-2f, 2 * 2.4022242426872253e-1f,
+                               2 * 6.931470036506653e-1f, 2.0f});
+}
+
 Expr exp2F32(Expr x, bool clampLow, bool clampHigh) {
   if (clampLow)
     x = clampBelow(x, -126.0f);
   if (clampHigh)
     x = clampAbove(x, 129.0f);
   Split2 n = roundToExponent(x);
-  Expr f = strictSub(x, n.integer);
-  Expr p = polynomial(f, {2 * 1.326472614891827e-3f, 2 * 9.671512991189957e-3f,
-                          2 * 5.550733581185341e-2f, 2 * 2.4022242426872253e-1f,
-                          2 * 6.931470036506653e-1f, 2.0f});
-  return p * n.half;
+  return twiceExp2(strictSub(x, n.integer)) * n.half;
 }
 
 Expr exp2BF16(Expr x) {
@@ -213,17 +215,26 @@ struct LogParts {
   Expr f, square, cubic, exponent;
 };
 
+/// A positive normal number as 2^exponent · significand.
+struct NumberParts {
+  Expr exponent, significand; // between the roots of 1/2 and 2
+};
+static NumberParts splitNumber(Expr x) {
+  const int rootOfHalf = 0x3f3504f3;
+  Expr n = (reinterpret<int>(x) - rootOfHalf) >> 23;
+  return {n, reinterpret<float>(reinterpret<int>(x) - (n << 23))};
+}
+
 /// Of a positive normal number; of others its sums are numbers, too. The polynomial is Cephes'
 /// logf.
 static LogParts splitLog(Expr x) {
-  const int rootOfHalf = 0x3f3504f3;
-  Expr n = (reinterpret<int>(x) - rootOfHalf) >> 23;
-  Expr f = strictSub(reinterpret<float>(reinterpret<int>(x) - (n << 23)), 1.0f);
+  NumberParts number = splitNumber(x);
+  Expr f = strictSub(number.significand, 1.0f);
   Expr p = polynomial(f, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f,
                           1.4249322787e-1f, -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f,
                           3.3333331174e-1f});
   Expr square = f * f;
-  return {f, square, p * f * square, cast<float>(n)};
+  return {f, square, p * f * square, cast<float>(number.exponent)};
 }
 
 /// The logarithm of 2 is in two parts, the first of few bits.
@@ -292,6 +303,44 @@ Expr log1pF32(Expr x) {
   });
 }
 
+/// log2 of a positive normal number to 2^-38 of it: the series of the inverse hyperbolic tangent,
+/// log(m) = 2 · atanh((m - 1) / (m + 1)).
+static Expr log2InF64(Expr x) {
+  NumberParts number = splitNumber(x);
+  const Expr one = Internal::make_one(Float(64));
+  Expr m = cast<double>(number.significand), s = (m - one) / (m + one), square = s * s;
+  Expr sum;
+  for (int odd = 15; odd > 0; odd -= 2) {
+    Expr term = Internal::make_const(Float(64), 2 * 1.44269504088896340736 / odd);
+    sum = sum.defined() ? sum * square + term : term;
+  }
+  return sum * s + cast<double>(number.exponent);
+}
+
+/// 2^power, of which the fraction alone is computed in f32.
+static Expr exp2OfF64(Expr power) {
+  const Expr magic = Internal::make_const(Float(64), 0x1.8p52 + 126);
+  Expr shifted = strictAdd(power, magic);
+  Expr fraction = cast<float>(strictSub(power, strictSub(shifted, magic)));
+  Expr half = reinterpret<float>(cast<int>(reinterpret<int64_t>(shifted)) << 23);
+  return twiceExp2(fraction) * half;
+}
+
+Expr shortPowF32(Expr x, Expr y) {
+  const float least = std::numeric_limits<float>::min();
+  const float inf = std::numeric_limits<float>::infinity(),
+              nan = std::numeric_limits<float>::quiet_NaN();
+  auto constant = [](double c) { return Internal::make_const(Float(64), c); };
+  return readOnce(cast<double>(y) * log2InF64(x), [&](Expr power) {
+    Expr isBaseNormal = strictLessEqual(least, x) && isPositiveNumber(x);
+    Expr isNormal = strictLess(abs(power), constant(125));
+    Expr isLimit = strictLess(constant(150), abs(power));
+    Expr limit = blend(strictLess(power, constant(0)), 0.0f, inf);
+    Expr result = blend(isNormal, exp2OfF64(power), blend(isLimit, limit, nan));
+    return blend(isBaseNormal, result, nan);
+  });
+}
+
 static Expr erfOfNumber(Expr x) {
   Expr t = abs(x);
   Expr small = polynomial(x * x, attn::kErfNearZero), tail = polynomial(t, attn::kErfTail);
@@ -304,30 +353,61 @@ static Expr erfOfNumber(Expr x) {
 
 Expr erfF32(Expr x) { return ofNumbers(x, -attn::kLargestErf, attn::kLargestErf, erfOfNumber); }
 
-/// sin(x + quarters · π/2), x reduced to ±π/4 in three steps (Cody and Waite), of which the first
-/// two are exact for fewer than 2^27 quarters. The polynomials are Cephes' sinf and cosf.
-static Expr sineF64(Expr x, int quarters) {
-  auto constant = [](double c) { return Internal::make_const(Float(64), c); };
-  const Expr magic = constant(0x1.8p52); // rounds to an integer in the low bits of the sum
-  return readOnce(x, [&](Expr once) {
-    Expr shifted = strictAdd(strictMul(once, constant(0x1.45f306dc9c883p-1)), magic);
-    Expr n = strictSub(shifted, magic), rest = once;
-    for (double part : {0x1.921fb5p+0, 0x1.110b46p-26, 0x1.1a62633145c07p-54})
-      rest = strictSub(rest, strictMul(n, constant(part)));
-    Expr quadrant = cast<int>(reinterpret<int64_t>(shifted)) + quarters;
-    return ofNumbers(rest, -1.0f, 1.0f, [&](Expr number) {
-      Expr r = cast<float>(number), square = r * r;
-      Expr odd = polynomial(square, {-1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f});
-      Expr even = polynomial(square, {2.443315711809948e-5f, -1.388731625493765e-3f,
-                                      4.166664568298827e-2f, -0.5f, 1.0f});
-      Expr value = blend((quadrant & 1) == 0, odd * square * r + r, even);
-      return cast<double>(reinterpret<float>(reinterpret<int>(value) ^ ((quadrant & 2) << 30)));
-    });
+/// x - quarter · π/2, within ±π/4, as an f32, for the nearest `quarter`.
+struct QuarterParts {
+  Expr rest, quarter;
+};
+
+/// Cody and Waite's reduction: `parts` add up to π/2. All but the last have few bits: their products
+/// with as many quarters as the type has more bits are exact. They are positive, so that -0 stays
+/// -0. Adding `magic`, 1.5 · 2^23 or 2^52, rounds to an integer in the low bits of the sum.
+static QuarterParts splitQuarter(Expr x, double magic, llvm::ArrayRef<double> parts) {
+  Type type = x.type();
+  auto constant = [&](double c) { return Internal::make_const(type, c); };
+  Expr shifted = strictAdd(strictMul(x, constant(0x1.45f306dc9c883p-1)), constant(magic));
+  Expr n = strictSub(shifted, constant(magic)), rest = x;
+  for (double part : parts)
+    rest = strictSub(rest, strictMul(n, constant(part)));
+  return {rest, cast<int>(reinterpret(Int(type.bits()), shifted))};
+}
+
+/// sin(rest + (quarter + quarters) · π/2). The polynomials are Cephes' sinf and cosf.
+static Expr sineOf(QuarterParts parts, int quarters) {
+  Expr quadrant = parts.quarter + quarters;
+  return ofNumbers(parts.rest, -1.0f, 1.0f, [&](Expr number) {
+    Expr r = cast<float>(number), square = r * r;
+    Expr p = polynomial(square, {-1.9515295891e-4f, 8.3321608736e-3f, -1.6666654611e-1f});
+    Expr odd = copySign(p * square * r + r, r); // also of -0
+    Expr even = polynomial(square, {2.443315711809948e-5f, -1.388731625493765e-3f,
+                                    4.166664568298827e-2f, -0.5f, 1.0f});
+    Expr value = blend((quadrant & 1) == 0, odd, even);
+    value = reinterpret<float>(reinterpret<int>(value) ^ ((quadrant & 2) << 30));
+    return cast(number.type(), value);
   });
 }
 
-Expr shortSinF64(Expr x) { return sineF64(x, 0); }
-Expr shortCosF64(Expr x) { return sineF64(x, 1); }
+static Expr shortSineF64(Expr x, int quarters) {
+  return readOnce(x, [&](Expr once) {
+    return sineOf(
+        splitQuarter(once, 0x1.8p52, {0x1.921fb5p+0, 0x1.110b46p-26, 0x1.1a62633145c07p-54}),
+        quarters);
+  });
+}
+
+Expr shortSinF64(Expr x) { return shortSineF64(x, 0); }
+Expr shortCosF64(Expr x) { return shortSineF64(x, 1); }
+
+static Expr shortSineF32(Expr x, int quarters) {
+  return readOnce(x, [&](Expr once) {
+    QuarterParts parts = splitQuarter(
+        once, 0x1.8p23, {0x1.92p+0, 0x1.fap-12, 0x1.54p-20, 0x1.1p-30, 0x1.68c234p-39});
+    return blend(strictLess(abs(once), 1e5f), sineOf(parts, quarters),
+                 std::numeric_limits<float>::quiet_NaN());
+  });
+}
+
+Expr shortSinF32(Expr x) { return shortSineF32(x, 0); }
+Expr shortCosF32(Expr x) { return shortSineF32(x, 1); }
 
 Expr copySign(Expr magnitude, Expr sign) {
   Type type = magnitude.type();

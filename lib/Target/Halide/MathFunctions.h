@@ -57,6 +57,14 @@ namespace mlir::halide {
 ::Halide::Expr shortSinF64(::Halide::Expr x);
 ::Halide::Expr shortCosF64(::Halide::Expr x);
 
+/// x^y of f32; NaN where x is no positive normal number, or the result neither within 2^-125 and
+/// 2^125 nor 0 or infinite.
+::Halide::Expr shortPowF32(::Halide::Expr x, ::Halide::Expr y);
+
+/// sin and cos of an f32 below 1e5; NaN for others.
+::Halide::Expr shortSinF32(::Halide::Expr x);
+::Halide::Expr shortCosF32(::Halide::Expr x);
+
 /// Sets the sign of `magnitude`, any float type.
 ::Halide::Expr copySign(::Halide::Expr magnitude, ::Halide::Expr sign);
 

@@ -18,9 +18,9 @@ using namespace mlir::halide;
 namespace H = ::Halide;
 
 Translator::Translator(PipelineOp pipeline, const H::Target &target)
-    : pipeline(pipeline),
-      convertsF16(target.has_feature(H::Target::F16C) && !target.has_gpu_feature()),
-      roundsToBF16(hasBF16Instructions(target) && !target.has_gpu_feature()) {}
+    : pipeline(pipeline), isOnGpu(target.has_gpu_feature()),
+      convertsF16(target.has_feature(H::Target::F16C) && !isOnGpu),
+      roundsToBF16(hasBF16Instructions(target) && !isOnGpu) {}
 
 LogicalResult Translator::translate() {
   collectCoordinateOps();
@@ -264,18 +264,17 @@ LogicalResult Translator::translateScalar(Operation *op) {
   if (clampsOfComputed.contains(op))
     operands[0] = hide(operands[0]);
   bool isCoordinate = coordinateOps.contains(op);
-  SmallVector<H::Expr> results;
+  H::Expr result;
   if (convertsF16 && isUntestedWidening(op))
-    results = {H::cast(H::Float(32), operands[0])};
+    result = H::cast(H::Float(32), operands[0]);
   else if (roundsToBF16 && isRoundingToBF16(op))
-    results = {roundBF16(operands[0])};
+    result = roundBF16(operands[0]);
   else
-    results = translateScalarOp(op, operands, isCoordinate);
-  if (results.empty())
+    result = translateScalarOp(op, operands, isCoordinate, isOnGpu);
+  if (!result.defined())
     return op->emitError("expected an op that Halide can express, found '")
            << op->getName() << "' on " << op->getOperandTypes();
-  for (auto [value, expr] : llvm::zip(op->getResults(), results))
-    exprs[value] = expr;
+  exprs[op->getResult(0)] = result;
   return success();
 }
 

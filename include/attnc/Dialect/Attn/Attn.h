@@ -17,6 +17,7 @@
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSet.h"
@@ -71,6 +72,10 @@ bool isCIdentifier(StringRef name);
 std::string toCIdentifier(StringRef name, StringRef otherwise);
 /// The name, with a number if `names` has it already; adds it.
 std::string makeUnique(StringRef name, llvm::StringSet<> &names);
+
+/// What callers call an argument or a result: its `attn.name`, else `arg` or `out` and its number.
+std::string getArgumentName(FunctionOpInterface function, unsigned index);
+std::string getResultName(FunctionOpInterface function, unsigned index);
 
 } // namespace mlir::attn
 

@@ -32,6 +32,10 @@ LogicalResult exportPipeline(PipelineOp pipeline, StringRef target,
 /// `target`'s architecture, with support for its GPU.
 LogicalResult exportRuntime(StringRef target, Artefact artefact, StringRef path, Location loc);
 
+/// Whether a CPU kernel calls libm's function for each element of `op`, rather than computing
+/// vectors.
+bool callsLibm(Operation *op);
+
 /// The target in full (`host` resolved), or an error text.
 FailureOr<std::string> resolveTarget(StringRef target, std::string &error);
 
