@@ -104,6 +104,54 @@ static LogicalResult importElu(Node &node) {
   });
 }
 
+static LogicalResult importSelu(Node &node) {
+  double alpha = node.getFloat("alpha", 1.67326319217681884765625);
+  double gamma = node.getFloat("gamma", 1.05070102214813232421875);
+  return importFloat(node, [=](Body &body, Value x) {
+    Value below = times(body, body.make<math::ExpM1Op>(x), alpha);
+    return times(body, bendBelow(body, x, below), gamma);
+  });
+}
+
+static LogicalResult importCelu(Node &node) {
+  double alpha = node.getFloat("alpha", 1);
+  return importFloat(node, [=](Body &body, Value x) {
+    Value power = body.make<arith::DivFOp>(x, constant(body, x, alpha));
+    return bendBelow(body, x, times(body, body.make<math::ExpM1Op>(power), alpha));
+  });
+}
+
+/// x / (1 + |x|)
+static LogicalResult importSoftsign(Node &node) {
+  return importFloat(node, [](Body &body, Value x) -> Value {
+    Value magnitude = body.make<math::AbsFOp>(x);
+    return body.make<arith::DivFOp>(x, body.make<arith::AddFOp>(magnitude, constant(body, x, 1)));
+  });
+}
+
+static LogicalResult importThresholdedRelu(Node &node) {
+  double alpha = node.getFloat("alpha", 1);
+  return importFloat(node, [=](Body &body, Value x) -> Value {
+    Value isAbove =
+        body.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, x, constant(body, x, alpha));
+    return body.make<arith::SelectOp>(isAbove, x, constant(body, x, 0));
+  });
+}
+
+/// 0 within ±lambd, `bias` nearer to 0 elsewhere.
+static LogicalResult importShrink(Node &node) {
+  double bias = node.getFloat("bias", 0), lambd = node.getFloat("lambd", 0.5);
+  return importFloat(node, [=](Body &body, Value x) -> Value {
+    auto shift = [&](arith::CmpFPredicate predicate, double bound, double by, Value otherwise) {
+      Value isBeyond = body.make<arith::CmpFOp>(predicate, x, constant(body, x, bound));
+      Value shifted = body.make<arith::AddFOp>(x, constant(body, x, by));
+      return body.make<arith::SelectOp>(isBeyond, shifted, otherwise);
+    };
+    Value above = shift(arith::CmpFPredicate::OGT, lambd, -bias, constant(body, x, 0));
+    return shift(arith::CmpFPredicate::OLT, -lambd, bias, above);
+  });
+}
+
 /// max(0, min(1, alpha x + beta))
 static Value hardSigmoid(Body &body, Value x, double alpha, double beta) {
   Value line = body.make<arith::AddFOp>(times(body, x, alpha), constant(body, x, beta));
@@ -181,8 +229,16 @@ static LogicalResult importIsInf(Node &node) {
 
 ArrayRef<OpEntry> imports::getActivationOps() {
   static const OpEntry entries[] = {
+      {"", "Acos", "f", "x", {}, importMath<math::AcosOp>},
+      {"", "Acosh", "f", "x", {}, importMath<math::AcoshOp>},
+      {"", "Asin", "f", "x", {}, importMath<math::AsinOp>},
+      {"", "Asinh", "f", "x", {}, importMath<math::AsinhOp>},
+      {"", "Atan", "f", "x", {}, importMath<math::AtanOp>},
+      {"", "Atanh", "f", "x", {}, importMath<math::AtanhOp>},
       {"", "Ceil", "f", "x", {}, importMath<math::CeilOp>},
+      {"", "Celu", "f", "x", {{"alpha", Float}}, importCelu},
       {"", "Cos", "f", "x", {}, importMath<math::CosOp>},
+      {"", "Cosh", "f", "x", {}, importMath<math::CoshOp>},
       {"", "Elu", "f", "x", {{"alpha", Float}}, importElu},
       {"", "Erf", "f", "x", {}, importMath<math::ErfOp>},
       {"", "Exp", "f", "x", {}, importMath<math::ExpOp>},
@@ -196,13 +252,19 @@ ArrayRef<OpEntry> imports::getActivationOps() {
       {"", "Mish", "f", "x", {}, importMish},
       {"", "Reciprocal", "f", "x", {}, importReciprocal},
       {"", "Round", "f", "x", {}, importRound},
+      {"", "Selu", "f", "x", {{"alpha", Float}, {"gamma", Float}}, importSelu},
+      {"", "Shrink", "f", "x", {{"bias", Float}, {"lambd", Float}}, importShrink},
       {"", "Sigmoid", "f", "x", {}, importSigmoid},
       {"", "Sign", "n", "x", {}, importSign},
       {"", "Sin", "f", "x", {}, importMath<math::SinOp>},
+      {"", "Sinh", "f", "x", {}, importMath<math::SinhOp>},
       {"", "Softplus", "f", "x", {}, importSoftplus},
+      {"", "Softsign", "f", "x", {}, importSoftsign},
       {"", "Sqrt", "f", "x", {}, importMath<math::SqrtOp>},
       {"", "Swish", "f", "x", {{"alpha", Float}}, importSwish},
+      {"", "Tan", "f", "x", {}, importMath<math::TanOp>},
       {"", "Tanh", "f", "x", {}, importMath<math::TanhOp>},
+      {"", "ThresholdedRelu", "f", "x", {{"alpha", Float}}, importThresholdedRelu},
   };
   return entries;
 }

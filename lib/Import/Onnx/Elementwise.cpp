@@ -268,6 +268,15 @@ static LogicalResult importRelu(Node &node) {
   });
 }
 
+/// The slope broadcasts to the input.
+static LogicalResult importPRelu(Node &node) {
+  return importSame(node, [](Body &body, ArrayRef<Value> x) -> Value {
+    Value isNegative = body.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x[0],
+                                                constantLike(body, x[0].getType(), 0));
+    return body.make<arith::SelectOp>(isNegative, body.make<arith::MulFOp>(x[0], x[1]), x[0]);
+  });
+}
+
 static LogicalResult importNeg(Node &node) {
   return importSame(node, [](Body &body, ArrayRef<Value> x) -> Value {
     if (isa<FloatType>(x[0].getType()))
@@ -337,9 +346,10 @@ static LogicalResult importLogical(Node &node) {
       node, [](Body &body, ArrayRef<Value> x) -> Value { return body.make<Op>(x[0], x[1]); });
 }
 
+/// All bits; an i1 has one.
 static LogicalResult importNot(Node &node) {
   return importSame(node, [](Body &body, ArrayRef<Value> x) -> Value {
-    return body.make<arith::XOrIOp>(x[0], constantLike(body, x[0].getType(), 1));
+    return body.make<arith::XOrIOp>(x[0], constantLike(body, x[0].getType(), -1));
   });
 }
 
@@ -446,6 +456,10 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "Abs", "n", "x", {}, importAbs},
       {"", "Add", "nn", "x", {}, importBinary<arith::AddFOp, arith::AddIOp>},
       {"", "And", "bb", "x", {}, importLogical<arith::AndIOp>},
+      {"", "BitwiseAnd", "ii", "x", {}, importLogical<arith::AndIOp>},
+      {"", "BitwiseNot", "i", "x", {}, importNot},
+      {"", "BitwiseOr", "ii", "x", {}, importLogical<arith::OrIOp>},
+      {"", "BitwiseXor", "ii", "x", {}, importLogical<arith::XOrIOp>},
       {"", "Cast", "x", "x", {{"to", Int}, {"saturate", Int}}, importCast},
       {"", "CastLike", "xx", "x", {{"saturate", Int}}, importCastLike},
       {"", "Clip", "nn?n?", "x", {}, importClip},
@@ -467,6 +481,7 @@ ArrayRef<OpEntry> imports::getElementwiseOps() {
       {"", "Neg", "n", "x", {}, importNeg},
       {"", "Not", "b", "x", {}, importNot},
       {"", "Or", "bb", "x", {}, importLogical<arith::OrIOp>},
+      {"", "PRelu", "ff", "x", {}, importPRelu},
       {"", "Pow", "nn", "x", {}, importPow},
       {"", "Relu", "n", "x", {}, importRelu},
       {"", "Sub", "nn", "x", {}, importBinary<arith::SubFOp, arith::SubIOp>},

@@ -201,6 +201,7 @@ ArrayRef<OpEntry> getPartOps();
 ArrayRef<OpEntry> getGatherOps();
 ArrayRef<OpEntry> getPadOps();
 ArrayRef<OpEntry> getPoolOps();
+ArrayRef<OpEntry> getQuantizeOps();
 LogicalResult importConv(Node &node);
 LogicalResult importConvTranspose(Node &node);
 LogicalResult importResize(Node &node);
