@@ -43,6 +43,10 @@ Scalar attn::widenFactor(Scalar x) {
   return {x.b(), arith::ExtFOp::create(x.b(), f32, x, unspecified)};
 }
 
+Scalar attn::widenFactor(Scalar x, Type acc) {
+  return acc.isF32() ? widenFactor(x) : convert(x, acc);
+}
+
 //===----------------------------------------------------------------------===//
 // Inputs
 //===----------------------------------------------------------------------===//

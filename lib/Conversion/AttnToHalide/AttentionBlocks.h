@@ -35,6 +35,8 @@ Scalar magnitude(Scalar x);
 Scalar isNumber(Scalar x);
 /// A factor of a product, converted to f32: NaN and infinities are tested for in sums alone.
 Scalar widenFactor(Scalar x);
+/// The same in the type of the sums, f32 or f64.
+Scalar widenFactor(Scalar x, Type acc);
 
 /// The last three coordinates of every func: query block, head, batch.
 struct BlockCoords {

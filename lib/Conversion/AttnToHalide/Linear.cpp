@@ -158,11 +158,6 @@ static Scalar readPaddedPair(Scalar pair, int64_t size, function_ref<Scalar(Scal
   return pairOf(readOrZero(pair * 2), readOrZero(pair * 2 + 1));
 }
 
-/// A factor of products of type `acc`.
-static Scalar widen(Scalar factor, Type acc) {
-  return acc.isF32() ? widenFactor(factor) : convert(factor, acc);
-}
-
 /// The product of two factors, by the processor's conversion if both are f16: beside a weight
 /// packed in f32, LLVM would widen the input one element at a time, waiting for sums.
 static Scalar multiply(Scalar x, Scalar weight, Type acc) {
@@ -194,7 +189,7 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
     auto read = [&](Scalar k) { return readWeight(p, f.weight, tile, v[0], k, v[2]); };
     if (tile.inPairs && f.pairs * 2 > depth + 1)
       return readPaddedPair(v[1], depth, read);
-    return tile.inPairs ? readPair(v[1], depth, read) : widen(read(v[1]), type);
+    return tile.inPairs ? readPair(v[1], depth, read) : widenFactor(read(v[1]), type);
   });
 }
 

@@ -3,13 +3,13 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Serves any shape, vectorized along the right operand's columns. Products that matter for speed
-// have become linear layers and attention before.
+// Products that matter most for speed have become linear layers and attention before.
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionBlocks.h"
 #include "FunctionConverter.h"
-#include "Rows.h"
+#include "TiledProduct.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -18,21 +18,27 @@ static LogicalResult lowerMatmul(PipelineBuilder &p, MatmulOp op, const CpuInfo 
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
   Func left = p.input("left", op.getLeft()), right = p.input("right", op.getRight());
-  Scalar width = p.extent(left, 0);
-  SmallVector<StringRef> vars = varNames(type.getRank());
-  Func sum = p.func("sum", vars, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
-  p.update(sum, vars, {{"r", width}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    SmallVector<Scalar> inRow(v), inColumn(v);
-    inRow[0] = r[0], inColumn[1] = r[0];
-    return sum(v) + convert(readBroadcast(p, left, op.getLeft(), inRow), acc) *
-                        convert(readBroadcast(p, right, op.getRight(), inColumn), acc);
-  });
-  Func result =
-      p.func("result", vars, element, [&](ArrayRef<Scalar> v) { return convert(sum(v), element); });
-  p.output(result, type);
-
-  int64_t lanes = lanesFor(cpu, acc);
-  scheduleRowSum(p, sum, width, scheduleOutput(p, result, lanes), lanes);
+  auto readLeft = [&](ArrayRef<Scalar> at, Scalar index) {
+    SmallVector<Scalar> inRow(at);
+    inRow[0] = index;
+    return widenFactor(readBroadcast(p, left, op.getLeft(), inRow), acc);
+  };
+  auto rightOuter = [&](ArrayRef<Scalar> at) {
+    return SmallVector<Scalar>(ArrayRef(broadcastTo(p, op.getRight(), at)).drop_front(2));
+  };
+  buildMatrixProduct(p,
+                     {.result = type,
+                      .rows = p.extent(left, 1),
+                      .columns = p.extent(right, 0),
+                      .depth = p.extent(left, 0),
+                      .left = readLeft,
+                      .right = [&](ArrayRef<Scalar> at) { return widenFactor(right(at), acc); },
+                      .rightRank = right.getRank(),
+                      .rightOuter = rightOuter,
+                      .hasRightRows = true,
+                      .multiply = [](Scalar x, Scalar y, Scalar) { return x * y; },
+                      .finish = [&](Scalar sum) { return convert(sum, element); }},
+                     cpu);
   return success();
 }
 

@@ -221,11 +221,15 @@ void attn::scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, cons
   computeAtRow(p, sum, at);
 }
 
-Scalar attn::readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords) {
+SmallVector<Scalar> attn::broadcastTo(PipelineBuilder &p, Value operand, ArrayRef<Scalar> result) {
   SmallVector<Scalar> at;
-  for (auto [dim, size] : llvm::enumerate(llvm::reverse(tensorType(tensor).getShape())))
-    at.push_back(size == 1 ? p.i32(0) : coords[dim]);
-  return in(at);
+  for (auto [dim, size] : llvm::enumerate(llvm::reverse(tensorType(operand).getShape())))
+    at.push_back(size == 1 ? p.i32(0) : result[dim]);
+  return at;
+}
+
+Scalar attn::readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords) {
+  return in(broadcastTo(p, tensor, coords));
 }
 
 SmallVector<Scalar> attn::along(ArrayRef<Scalar> rest, int64_t axis, Scalar r) {

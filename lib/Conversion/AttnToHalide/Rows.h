@@ -74,7 +74,9 @@ enum class LaneOrder { byHalves, sequential };
 void scheduleSumAlongRow(PipelineBuilder &p, Func sum, Scalar extent, const OutputLoops &at,
                          int64_t lanes, LaneOrder order);
 
-/// An operand of an attn.map at the result's coordinates: a static size of 1 is repeated.
+/// The coordinates of an operand that broadcasts to a result: a static size of 1 is repeated.
+SmallVector<Scalar> broadcastTo(PipelineBuilder &p, Value operand, ArrayRef<Scalar> result);
+/// Such an operand at the result's coordinates.
 Scalar readBroadcast(PipelineBuilder &p, Func in, Value tensor, ArrayRef<Scalar> coords);
 
 /// `along`: coordinates with `r` inserted at `axis`. `without`: coordinates without the one at

@@ -8,8 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AttentionBlocks.h"
 #include "FunctionConverter.h"
-#include "Rows.h"
+#include "TiledProduct.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -29,38 +30,38 @@ static Scalar kvHead(PipelineBuilder &p, Scalar head, Scalar numQHeads, Scalar n
   return clamp(head / (numQHeads / numKvHeads), p.i32(0), numKvHeads - 1);
 }
 
-/// The sum over dims of `term`(query element, key element, dim), times `scale`.
+/// The sums over dims of the products of query and key elements, times `scale`.
 static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value keyTensor,
                                 Value result, double scale, const CpuInfo &cpu,
-                                function_ref<Scalar(Scalar, Scalar, Scalar)> term) {
+                                function_ref<Scalar(Scalar, Scalar, Scalar)> multiply) {
   Type element = tensorType(result).getElementType(), acc = accumulatorType(element);
   Func query = p.input("query", queryTensor), key = p.input("key", keyTensor);
   Scalar qHeads = p.extent(query, 2), kvHeads = p.extent(key, 2);
-  // Transposes the key once, for whole vectors of scores.
-  Func keyT = p.func("key_t", {"k", "d", "head", "batch"}, acc,
-                     [&](ArrayRef<Scalar> v) { return convert(key(v[1], v[0], v[2], v[3]), acc); });
-  Scalar width = p.extent(query, 0);
-  Func sum = p.func("sum", {"k", "q", "head", "batch"}, acc,
-                    [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
-  p.update(sum, {"k", "q", "head", "batch"}, {{"d", width}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar q = convert(query(r[0], v[1], v[2], v[3]), acc);
-             Scalar k = keyT(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]);
-             return sum(v) + term(q, k, r[0]);
-           });
-  Func score = p.func("score", {"k", "q", "head", "batch"}, element, [&](ArrayRef<Scalar> v) {
-    // A scale of zero must keep NaN.
-    return convert(strictFloat(sum(v) * scale), element);
-  });
-  p.output(score, tensorType(result));
-
-  int64_t lanes = lanesFor(cpu, acc);
-  OutputLoops out = scheduleOutput(p, score, lanes);
-  scheduleRowSum(p, sum, width, out, lanes, kLongestScoreSum);
-  p.computeRoot(keyT);
-  SmallVector<Loop> loops = p.loops(keyT);
-  p.vectorizeBy(loops[0], lanes);
-  p.parallel(loops[2]);
+  auto readQuery = [&](ArrayRef<Scalar> at, Scalar d) {
+    return widenFactor(query(d, at[1], at[2], at[3]), acc);
+  };
+  auto readKey = [&](ArrayRef<Scalar> at) {
+    return widenFactor(key(at[1], at[0], at[2], at[3]), acc);
+  };
+  auto headOfKey = [&](ArrayRef<Scalar> at) {
+    return SmallVector<Scalar>{kvHead(p, at[2], qHeads, kvHeads), at[3]};
+  };
+  // A scale of zero must keep NaN.
+  auto finish = [&](Scalar sum) { return convert(strictFloat(sum * scale), element); };
+  buildMatrixProduct(p,
+                     {.result = tensorType(result),
+                      .rows = p.extent(query, 1),
+                      .columns = p.extent(key, 1),
+                      .depth = p.extent(query, 0),
+                      .left = readQuery,
+                      .right = readKey,
+                      .rightRank = 4,
+                      .rightOuter = headOfKey,
+                      .hasRightRows = false,
+                      .multiply = multiply,
+                      .finish = finish,
+                      .longestSum = kLongestScoreSum},
+                     cpu);
   return success();
 }
 
@@ -79,25 +80,34 @@ static LogicalResult lowerAdditiveScore(PipelineBuilder &p, AdditiveScoreOp op,
 }
 
 static LogicalResult lowerContext(PipelineBuilder &p, ContextOp op, const CpuInfo &cpu) {
-  Type element = tensorType(op.getResult()).getElementType(), acc = accumulatorType(element);
+  RankedTensorType type = tensorType(op.getResult());
+  Type element = type.getElementType(), acc = accumulatorType(element);
   Func prob = p.input("prob", op.getProb()), value = p.input("value", op.getValue());
   Scalar qHeads = p.extent(prob, 2), kvHeads = p.extent(value, 2);
-  Scalar numKeys = p.extent(prob, 0);
-  Func sum = p.func("sum", {"d", "q", "head", "batch"}, acc,
-                    [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
-  p.update(sum, {"d", "q", "head", "batch"}, {{"k", numKeys}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             Scalar weight = convert(prob(r[0], v[1], v[2], v[3]), acc);
-             Scalar x = convert(value(v[0], r[0], kvHead(p, v[2], qHeads, kvHeads), v[3]), acc);
-             // Zero times Inf or NaN is NaN: masked values are not multiplied.
-             return sum(v) + select(weight == 0, x.constant(0), weight * x);
-           });
-  Func context = p.func("context", {"d", "q", "head", "batch"}, element,
-                        [&](ArrayRef<Scalar> v) { return convert(sum(v), element); });
-  p.output(context, tensorType(op.getResult()));
-
-  int64_t lanes = lanesFor(cpu, acc);
-  scheduleRowSum(p, sum, numKeys, scheduleOutput(p, context, lanes), lanes);
+  auto readProb = [&](ArrayRef<Scalar> at, Scalar k) {
+    return convert(prob(k, at[1], at[2], at[3]), acc);
+  };
+  auto readValue = [&](ArrayRef<Scalar> at) { return widenFactor(value(at), acc); };
+  auto headOfValue = [&](ArrayRef<Scalar> at) {
+    return SmallVector<Scalar>{kvHead(p, at[2], qHeads, kvHeads), at[3]};
+  };
+  // Zero times Inf or NaN is NaN: masked values are not multiplied.
+  auto multiply = [](Scalar weight, Scalar x, Scalar) {
+    return select(weight == 0, x.constant(0), weight * x);
+  };
+  buildMatrixProduct(p,
+                     {.result = type,
+                      .rows = p.extent(prob, 1),
+                      .columns = p.extent(value, 0),
+                      .depth = p.extent(prob, 0),
+                      .left = readProb,
+                      .right = readValue,
+                      .rightRank = 4,
+                      .rightOuter = headOfValue,
+                      .hasRightRows = true,
+                      .multiply = multiply,
+                      .finish = [&](Scalar sum) { return convert(sum, element); }},
+                     cpu);
   return success();
 }
 

@@ -54,24 +54,7 @@ static bool hasFlag(Operation *op, arith::FastMathFlags flag) {
 
 bool halide::assumesNoNaN(Operation *op) { return hasFlag(op, arith::FastMathFlags::nnan); }
 
-/// |e| of f32 or f64 as an unsigned integer. NaN and infinities are tested in the bits: sums
-/// outside of regions promise LLVM that there are none, so `e != e` of such a sum would be folded
-/// away.
-static Expr magnitude(Expr e) {
-  H::Type bits = H::UInt(e.type().bits());
-  return H::reinterpret(bits, e) & (bits.max() >> 1);
-}
-static Expr magnitudeOfInfinity(H::Type type) {
-  H::Type bits = H::UInt(type.bits());
-  return H::Internal::make_const(bits, type.bits() == 32 ? 0x7f800000 : 0x7ff0000000000000);
-}
-
-static Expr isNaN(Expr e) {
-  e = widenHalf(e);
-  return magnitude(e) > magnitudeOfInfinity(e.type());
-}
 static Expr isInf(Expr e) { return magnitude(e) == magnitudeOfInfinity(e.type()); }
-static Expr isFinite(Expr e) { return magnitude(e) < magnitudeOfInfinity(e.type()); }
 
 static Expr quietNaN(H::Type type) {
   if (!isHalf(type))
@@ -234,7 +217,7 @@ static Expr callLibm(Operation *op, ArrayRef<Expr> in) {
 static Expr elseCallLibm(Expr value, Operation *op, ArrayRef<Expr> in) {
   return readOnce(value, [&](Expr once) {
     return H::Internal::Call::make(once.type(), H::Internal::Call::if_then_else,
-                                   {strictEqual(once, once), once, callLibm(op, in)},
+                                   {!isNaN(once), once, callLibm(op, in)},
                                    H::Internal::Call::PureIntrinsic);
   });
 }

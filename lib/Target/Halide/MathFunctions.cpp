@@ -89,6 +89,17 @@ Expr choose(Expr condition, Expr yes, Expr no) {
   return calls.found ? blend(condition, yes, no) : select(condition, yes, no);
 }
 
+Expr magnitude(Expr e) {
+  Type bits = UInt(e.type().bits());
+  return reinterpret(bits, e) & (bits.max() >> 1);
+}
+Expr magnitudeOfInfinity(Type type) {
+  Type bits = UInt(type.bits());
+  return Internal::make_const(bits, type.bits() == 32 ? 0x7f800000 : 0x7ff0000000000000);
+}
+Expr isNaN(Expr e) { return magnitude(e) > magnitudeOfInfinity(e.type()); }
+Expr isFinite(Expr e) { return magnitude(e) < magnitudeOfInfinity(e.type()); }
+
 /// max and min that let NaN through.
 static Expr clampBelow(Expr x, float low) { return blend(strictLess(x, low), low, x); }
 static Expr clampAbove(Expr x, float high) { return blend(strictLess(high, x), high, x); }
@@ -140,7 +151,7 @@ static Expr ofNumbers(Expr x, float least, float most, const std::function<Expr(
   return readOnce(x, [&](const Expr &once) {
     Expr above = blend(strictLess(low, once), once, low); // also for NaN
     Expr number = blend(strictLess(above, high), above, high);
-    return blend(strictEqual(once, once), keepFast(number, function), once);
+    return blend(isNaN(once), once, keepFast(number, function));
   });
 }
 
@@ -285,7 +296,9 @@ static Expr logOfAny(Expr x, Expr (*join)(const LogParts &)) {
       return join(parts);
     });
     Expr ofOthers = blend(strictLess(0.0f, once), inf, std::numeric_limits<float>::quiet_NaN());
-    return blend(isPositiveNumber(once), log, blend(strictEqual(once, 0.0f), -inf, ofOthers));
+    Expr ofNumber =
+        blend(isPositiveNumber(once), log, blend(strictEqual(once, 0.0f), -inf, ofOthers));
+    return blend(isNaN(once), once, ofNumber);
   });
 }
 
@@ -327,17 +340,18 @@ static Expr exp2OfF64(Expr power) {
 }
 
 Expr shortPowF32(Expr x, Expr y) {
-  const float least = std::numeric_limits<float>::min();
   const float inf = std::numeric_limits<float>::infinity(),
               nan = std::numeric_limits<float>::quiet_NaN();
   auto constant = [](double c) { return Internal::make_const(Float(64), c); };
   return readOnce(cast<double>(y) * log2InF64(x), [&](Expr power) {
-    Expr isBaseNormal = strictLessEqual(least, x) && isPositiveNumber(x);
+    const int least = 0x00800000, infinite = 0x7f800000; // of positive normal numbers
+    Expr bits = reinterpret<int>(x);
+    Expr isServed = least <= bits && bits < infinite && isFinite(y);
     Expr isNormal = strictLess(abs(power), constant(125));
     Expr isLimit = strictLess(constant(150), abs(power));
     Expr limit = blend(strictLess(power, constant(0)), 0.0f, inf);
     Expr result = blend(isNormal, exp2OfF64(power), blend(isLimit, limit, nan));
-    return blend(isBaseNormal, result, nan);
+    return blend(isServed, result, nan);
   });
 }
 
@@ -358,9 +372,10 @@ struct QuarterParts {
   Expr rest, quarter;
 };
 
-/// Cody and Waite's reduction: `parts` add up to π/2. All but the last have few bits: their products
-/// with as many quarters as the type has more bits are exact. They are positive, so that -0 stays
-/// -0. Adding `magic`, 1.5 · 2^23 or 2^52, rounds to an integer in the low bits of the sum.
+/// Cody and Waite's reduction: `parts` add up to π/2. All but the last have few bits: their
+/// products with as many quarters as the type has more bits are exact. They are positive, so that
+/// -0 stays -0. Adding `magic`, 1.5 · 2^23 or 2^52, rounds to an integer in the low bits of the
+/// sum.
 static QuarterParts splitQuarter(Expr x, double magic, llvm::ArrayRef<double> parts) {
   Type type = x.type();
   auto constant = [&](double c) { return Internal::make_const(type, c); };
@@ -381,8 +396,8 @@ static Expr sineOf(QuarterParts parts, int quarters) {
     Expr even = polynomial(square, {2.443315711809948e-5f, -1.388731625493765e-3f,
                                     4.166664568298827e-2f, -0.5f, 1.0f});
     Expr value = blend((quadrant & 1) == 0, odd, even);
-    value = reinterpret<float>(reinterpret<int>(value) ^ ((quadrant & 2) << 30));
-    return cast(number.type(), value);
+    Expr negative = reinterpret<float>(reinterpret<int>(value) ^ std::numeric_limits<int>::min());
+    return cast(number.type(), blend((quadrant & 2) != 0, negative, value));
   });
 }
 

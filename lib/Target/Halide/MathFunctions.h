@@ -22,6 +22,13 @@ namespace mlir::halide {
 ::Halide::Expr strictLessEqual(::Halide::Expr a, ::Halide::Expr b);
 ::Halide::Expr strictEqual(::Halide::Expr a, ::Halide::Expr b);
 
+/// |e| of an f32 or f64 as an unsigned integer. NaN and infinities are tested in the bits: sums
+/// promise LLVM that there are none, so a comparison of such a sum with itself would be folded away.
+::Halide::Expr magnitude(::Halide::Expr e);
+::Halide::Expr magnitudeOfInfinity(::Halide::Type type);
+::Halide::Expr isNaN(::Halide::Expr e);
+::Halide::Expr isFinite(::Halide::Expr e);
+
 /// `function` of `x`, with `x` in the expression once however often `function` reads it: otherwise
 /// Halide takes time exponential in the depth of nested functions.
 ::Halide::Expr readOnce(::Halide::Expr x,

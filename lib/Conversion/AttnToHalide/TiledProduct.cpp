@@ -1,0 +1,172 @@
+//===- TiledProduct.cpp - matrix products in register tiles ---------------===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile of a few rows × a few vectors of columns is summed in registers. Tiles are whole: rows
+// behind the last one repeat it, and a copy of the right operand pads columns that don't fill
+// tiles. One row alone is summed in memory, in whole vectors.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TiledProduct.h"
+
+#include "Lowerings.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using halide::MemoryType;
+using halide::TailStrategy;
+
+namespace {
+struct RegisterTile {
+  int64_t rows, lanes, vectors;
+  int64_t columns() const { return lanes * vectors; }
+};
+
+class TiledProduct {
+public:
+  TiledProduct(PipelineBuilder &p, const MatrixProduct &product, const CpuInfo &cpu)
+      : p(p), product(product), vars(varNames(product.result.getRank())),
+        acc(accumulatorType(product.result.getElementType())), tile(chooseTile(cpu)) {}
+  void build();
+
+private:
+  RegisterTile chooseTile(const CpuInfo &cpu) const;
+  bool isTiled() const { return tile.rows > 1; }
+  bool copiesRight() const;
+  Func buildRightCopy();
+  void scheduleTiles(Func sum, Func result);
+  void scheduleSum(Func sum, Loop at, Loop reduction);
+
+  PipelineBuilder &p;
+  const MatrixProduct &product;
+  SmallVector<StringRef> vars;
+  Type acc;
+  RegisterTile tile;
+};
+} // namespace
+
+/// Sums fill up to three quarters of the registers, beside a vector of each column and one of a
+/// row. Of such tiles the one that multiplies least for the columns, which it may pad, and loads
+/// little.
+RegisterTile TiledProduct::chooseTile(const CpuInfo &cpu) const {
+  constexpr int64_t kMostRows = 12;
+  constexpr double kCostOfLoad = 0.25; // of a product
+  int64_t columns = product.result.getShape().back(),
+          rows = product.result.getShape().drop_back().back(), lanes = lanesFor(cpu, acc);
+  RegisterTile best{1, lanes, 1};
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t vectors = 1; vectors < cpu.vectorRegisters / 4; ++vectors) {
+    RegisterTile tile{std::min(cpu.vectorRegisters * 3 / 4 / vectors, kMostRows), lanes, vectors};
+    if (!ShapedType::isDynamic(rows) && rows > 0)
+      tile.rows = llvm::divideCeil(rows, llvm::divideCeil(rows, tile.rows));
+    double tiles = ShapedType::isDynamic(columns) ? 1.0 / double(vectors)
+                                                  : llvm::divideCeil(columns, tile.columns());
+    double loads = double(tile.rows + vectors) / double(tile.rows);
+    double cost = tiles * (double(vectors) + kCostOfLoad * loads);
+    if (cost < least)
+      best = tile, least = cost;
+  }
+  return best;
+}
+
+bool TiledProduct::copiesRight() const {
+  int64_t columns = product.result.getShape().back();
+  bool isWhole = !ShapedType::isDynamic(columns) && columns % tile.columns() == 0;
+  return !product.hasRightRows || (isTiled() && !isWhole);
+}
+
+Func TiledProduct::buildRightCopy() {
+  Func copy = p.func("right_copy", varNames(product.rightRank), acc, [&](ArrayRef<Scalar> v) {
+    SmallVector<Scalar> at(v);
+    at[0] = min(at[0], product.columns - 1);
+    return product.right(at);
+  });
+  return copy;
+}
+
+void TiledProduct::build() {
+  Func copy = copiesRight() ? buildRightCopy() : Func();
+  Func sum = p.func("sum", vars, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
+  p.update(sum, vars, {{"r", product.depth}},
+           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+             SmallVector<Scalar> row(v), inRight = {v[0], r[0]};
+             if (isTiled())
+               row[1] = min(v[1], product.rows - 1);
+             llvm::append_range(inRight, product.rightOuter(v));
+             Scalar right = Value(copy) ? copy(inRight) : product.right(inRight);
+             return sum(v) + product.multiply(product.left(row, r[0]), right, r[0]);
+           });
+  Func result = p.func("result", vars, product.result.getElementType(),
+                       [&](ArrayRef<Scalar> v) { return product.finish(sum(v)); });
+  p.output(result, product.result);
+
+  if (isTiled())
+    scheduleTiles(sum, result);
+  else
+    scheduleRowSum(p, sum, product.depth, scheduleOutput(p, result, tile.lanes), tile.lanes,
+                   product.longestSum);
+  if (!Value(copy))
+    return;
+  p.computeRoot(copy);
+  if (isTiled())
+    p.alignBounds(copy, 0, tile.columns());
+  SmallVector<Loop> loops = p.loops(copy);
+  p.vectorizeBy(loops[0], tile.lanes);
+  p.parallel(loops.back());
+}
+
+/// A task is a few rows of tiles: they stay in cache, and the right operand's columns for all of
+/// them.
+void TiledProduct::scheduleTiles(Func sum, Func result) {
+  constexpr int64_t kTilesPerTask = 8;
+  SmallVector<Loop> out = p.loops(result);
+  auto [panels, column] = p.split(out[0], tile.columns(), TailStrategy::guard_with_if);
+  auto [vectors, lane] = p.split(column, tile.lanes);
+  auto [groups, row] = p.split(out[1], tile.rows, TailStrategy::guard_with_if);
+  auto [tasks, group] = p.split(groups, kTilesPerTask, TailStrategy::guard_with_if);
+  p.reorder({lane, vectors, row, group, panels, tasks});
+  p.vectorize(lane);
+  p.unroll(vectors);
+  p.unroll(row);
+  p.parallel(tasks);
+  for (Loop loop : ArrayRef(out).drop_front(2))
+    p.parallel(loop);
+
+  Loop reduction = p.loops(sum, 0).back();
+  int64_t length = getBlockLength(product.depth, product.longestSum);
+  if (length == 0) {
+    p.storeIn(sum, MemoryType::register_);
+    return scheduleSum(sum, group, reduction);
+  }
+  Loop blocks = p.split(reduction, length, TailStrategy::guard_with_if).first;
+  Func ofBlock = p.rfactor(blocks);
+  p.storeIn(sum, MemoryType::stack);
+  scheduleSum(sum, group, blocks);
+  p.storeIn(ofBlock, MemoryType::register_);
+  scheduleSum(ofBlock, blocks, p.loops(ofBlock, 0).back());
+}
+
+/// A tile at `at`: the reduction outside, all else unrolled.
+void TiledProduct::scheduleSum(Func sum, Loop at, Loop reduction) {
+  p.computeAt(sum, at);
+  p.boundExtent(sum, 0, tile.columns());
+  p.boundExtent(sum, 1, tile.rows);
+  for (std::optional<int64_t> update : {std::optional<int64_t>(), std::optional<int64_t>(0)}) {
+    SmallVector<Loop> loops = p.loops(sum, update);
+    auto [vectors, lane] = p.split(loops[0], tile.lanes);
+    SmallVector<Loop> order = {lane, vectors, loops[1]};
+    if (update)
+      order.push_back(reduction);
+    p.reorder(order);
+    p.vectorize(lane);
+    p.unroll(vectors);
+    p.unroll(loops[1]);
+  }
+}
+
+void attn::buildMatrixProduct(PipelineBuilder &p, const MatrixProduct &product,
+                              const CpuInfo &cpu) {
+  TiledProduct(p, product, cpu).build();
+}
