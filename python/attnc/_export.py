@@ -22,6 +22,7 @@ def from_torch(module, inputs, dynamic_shapes, target, name):
     """attnc.from_torch."""
     with _evaluating(module):
         program = _export(module, _separate(inputs), dynamic_shapes, name)
+    _refuse_writes(program.exported_program.graph_signature, name)
     folder = tempfile.mkdtemp()
     try:
         path = os.path.join(folder, name + ".onnx")
@@ -53,6 +54,14 @@ def _export(module, inputs, dynamic_shapes, name):
     if not calls:  # for which it would make tables of what follows from positions
         program.optimize()
     return program
+
+
+def _refuse_writes(signature, name):
+    """A kernel keeps nothing from one call to the next."""
+    for what, written in (("buffer", signature.buffers_to_mutate), ("input", signature.user_inputs_to_mutate)):
+        for target in written.values():
+            raise NotImplementedError(f"{name}: the module writes its {what} {target!r}, which a kernel leaves as it is: "
+                                      "take it as an input and return it as a result")
 
 
 @contextlib.contextmanager

@@ -89,7 +89,7 @@ class Region:
             return self._add(f"arith.constant {str(value.data).lower()}", "true" if value.data else "false")
         type = self._type(value)
         if type in FLOATS:
-            return self._add(f"arith.constant {_literal(value.data, type)} : {type}")
+            return self._add(f"arith.constant {literal(value.data, type)} : {type}")
         name = f"c{value.data}" if type == "index" else f"c{value.data}_{type}"
         return self._add(f"arith.constant {value.data} : {type}", name)
 
@@ -116,7 +116,7 @@ class Region:
         return self._add(f"arith.{op} {name}{flags} : {before} to {after}")
 
 
-def _literal(number, type):
+def literal(number, type):
     """Decimal; in bits what `type` doesn't hold as a finite number."""
     with np.errstate(over="ignore"):
         held = _HOLDS[type](number)

@@ -90,23 +90,27 @@ def _attend(query, key, value, mask, dropout, causal, scale, grouped):
     if mask is not None and causal:
         raise ValueError("both attn_mask and is_causal are given")
     is_single = query.ndim == 3  # of one head
+    if is_single and mask is not None and mask.ndim > 3:
+        raise ValueError(f"attn_mask has {mask.ndim} dims and query 3")
     if is_single:
         query, key, value = (x.unsqueeze(1) for x in (query, key, value))
         mask = mask.unsqueeze(1) if mask is not None and mask.ndim == 3 else mask
     check_operands(query, key, value)
     if not grouped and query.shape[1] != key.shape[1]:
         raise ValueError(f"query has {query.shape[1]} heads and key {key.shape[1]}, without enable_gqa")
-    options = {} if mask is None else _read_mask(mask)
+    options = {} if mask is None else _read_mask(mask, (*query.shape[:3], key.shape[2]))
     built, inputs = build_open(query, key, value, scale=None if scale is None else float(scale),
                                causal="top_left" if causal else None, **options)
     context, = _operators.attention(write(built), [x.tensor for x in inputs], find_order(query), False)
     return context.squeeze(1) if is_single else context
 
 
-def _read_mask(mask):
-    """The options that an attn_mask is: bools, or what is added to scores."""
+def _read_mask(mask, sizes):
+    """The options that an attn_mask is: bools, or what is added to scores, which have these sizes."""
     if mask.device.type != "cpu" or mask.ndim > 4:
         raise ValueError(f"attn_mask has shape {tuple(mask.shape)}, on {mask.device}")
+    if any(size != 1 and size != wide for size, wide in zip(mask.shape, sizes[4 - mask.ndim:])):
+        raise ValueError(f"attn_mask has shape {tuple(mask.shape)}, the scores {tuple(sizes)}")
     table = Array(Operand(mask.shape, mask.dtype, mask), "attn_mask")
     at = [0 if size == 1 else position for size, position in zip(mask.shape, POSITIONS[4 - mask.ndim:])]
     read = table[tuple(at)] if at else table

@@ -4,7 +4,7 @@ import dataclasses
 import re
 
 from ._functions import tanh
-from ._regions import Region, captured, collect
+from ._regions import Region, captured, collect, literal
 from ._values import SCORE
 
 # What a spec has names for already, and what C and C++ have.
@@ -119,7 +119,7 @@ class SpecWriter:
 
     def _add_ops(self):
         a = self.attention
-        self.lines.append(f"%score = attn.score %query, %key scale({a.scale!r}) : !query, !key")
+        self.lines.append(f"%score = attn.score %query, %key scale({literal(a.scale, 'f64')}) : !query, !key")
         score = "score"
         if a.softcap:
             score = self._add_region("capped", "modify_score", score, tanh(SCORE / a.softcap) * a.softcap)

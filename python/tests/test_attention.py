@@ -132,6 +132,10 @@ class OptionsTest(unittest.TestCase):
         at = positions(BATCH, HEADS, Q_LEN, KV_LEN)
         check(attnc.attention(*inputs, causal="top_left"), expect(*inputs, mask=at[3] <= at[2])[0])
 
+    def test_small_scale(self):
+        inputs = random_inputs()
+        check(attnc.attention(*inputs, scale=1e-5), expect(*inputs, scale=1e-5)[0])
+
     def test_lengths_of_operands(self):
         inputs = random_inputs()
         context = attnc.attention(*inputs, mask=lambda b, h, q, k: k - attnc.kv_len <= q - attnc.q_len)

@@ -425,6 +425,22 @@ class TorchTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "example_inputs: expected a tuple, found Tensor"):
             attnc.from_torch(torch.nn.Identity(), torch.ones(1))
 
+        class Count(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("calls", torch.zeros(()))
+
+            def forward(self, x, cache):
+                if cache is None:
+                    self.calls += 1
+                    return x * self.calls
+                cache[:, :1] = x
+                return cache * 2
+
+        for cache, written in (None, "buffer 'calls'"), (torch.zeros(1, 3), "input 'cache'"):
+            with self.assertRaisesRegex(NotImplementedError, f"Count: the module writes its {written}, which a kernel leaves"):
+                attnc.from_torch(Count(), (torch.ones(1, 1), cache))
+
     def test_op_of_what_is_trained(self):
         """Values are right; that there is no derivative is an error when one is asked for."""
         inputs = [torch.from_numpy(a).requires_grad_() for a in random_inputs()]

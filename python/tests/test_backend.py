@@ -243,6 +243,12 @@ class LeftToPyTorchTest(BackendTest):
                    reason=r"the shapes are query \(1, 2, 4, 24, 16\), key")
         self.check(lambda *x: attend(*x), query, key[:1], value[:1], reason=r"batch, heads or lengths differ: .*key \(1, 4")
         self.check(lambda *x: attend(*x), query, key[:, :1], value[:, :1], reason="query has 4 heads and key 1, without enable_gqa")
+        one, mask = [x[:1] for x in (query, key, value)], torch.rand(3, 1, LENGTH, LENGTH)
+        torch.testing.assert_close(self.compile(lambda *x: attend(*x))(*one, mask),
+                                   attend(*(x.expand(3, -1, -1, -1) for x in one), mask), rtol=1e-4, atol=1e-5)
+        self.assertRegex(self.told[0], r"attn_mask has shape \(3, 1, 24, 24\), the scores \(1, 4, 24, 24\)")
+        single = [x[0] for x in (query, key, value)]
+        self.check(lambda *x: attend(*x), *single, torch.rand(1, HEADS, LENGTH, LENGTH), reason="attn_mask has 4 dims and query 3")
         self.check(lambda *x: flex_attention(*x, lambda s, b, h, q, k: s + torch.erfinv(0.5 * torch.tanh(s))), query, key, value,
                    reason=".*expected functions of one element on traced values, found torch's erfinv")
 

@@ -151,6 +151,8 @@ static Value addUp(Body &at, ArrayRef<Window> windows, ArrayRef<OpFoldResult> si
 }
 
 LogicalResult imports::importConvTranspose(Node &node) {
+  if (StringRef pad = node.getString("auto_pad", "NOTSET"); pad != "NOTSET")
+    return node.error() << "expected attribute 'auto_pad' NOTSET, found " << pad;
   if (failed(checkOperands(node)))
     return failure();
   int64_t group = node.getInt("group", 1);
