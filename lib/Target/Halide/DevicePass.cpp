@@ -91,6 +91,9 @@ Expr DeviceMath::visit(const Call *call) {
   std::string name = call->name;
   if (isF32 && !name.empty() && name.back() == 'f' && !known.count(name) && !unknown.count(name))
     name.pop_back();
+  // CUDA's is exp(y · log(x)).
+  if (name == "pow" && isF32 && api == DeviceAPI::CUDA)
+    return powF32(call->args[0], call->args[1]);
   if (known.count(name))
     return Call::make(call->type, name + (isF32 ? "_f32" : "_f64"), call->args, Call::PureExtern);
   if (unknown.count(name) && error.empty())

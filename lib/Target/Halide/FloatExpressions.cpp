@@ -282,13 +282,8 @@ static Expr translateExp2(math::Exp2Op op, Expr x) {
 }
 
 static Expr translatePower(math::PowFOp op, Expr x, Expr y) {
-  if (std::optional<int64_t> n = getSmallInteger(op.getRhs()))
-    return integerPower(x, *n);
-  return readOnce(x, [&](Expr base) {
-    return readOnce(y, [&](Expr exponent) {
-      return elseCallLibm(shortPowF32(base, exponent), op, {base, exponent});
-    });
-  });
+  std::optional<int64_t> n = getSmallInteger(op.getRhs());
+  return n ? integerPower(x, *n) : powF32(x, y);
 }
 
 /// An f64 that is approximate is as accurate as f32, and specified below 2^30.

@@ -339,19 +339,65 @@ static Expr exp2OfF64(Expr power) {
   return twiceExp2(fraction) * half;
 }
 
-Expr shortPowF32(Expr x, Expr y) {
-  const float inf = std::numeric_limits<float>::infinity(),
-              nan = std::numeric_limits<float>::quiet_NaN();
-  auto constant = [](double c) { return Internal::make_const(Float(64), c); };
-  return readOnce(cast<double>(y) * log2InF64(x), [&](Expr power) {
-    const int least = 0x00800000, infinite = 0x7f800000; // of positive normal numbers
-    Expr bits = reinterpret<int>(x);
-    Expr isServed = least <= bits && bits < infinite && isFinite(y);
-    Expr isNormal = strictLess(abs(power), constant(125));
-    Expr isLimit = strictLess(constant(150), abs(power));
-    Expr limit = blend(strictLess(power, constant(0)), 0.0f, inf);
-    Expr result = blend(isNormal, exp2OfF64(power), blend(isLimit, limit, nan));
-    return blend(isServed, result, nan);
+/// The same of any number that is positive.
+static Expr log2OfAnyInF64(Expr x) {
+  Expr isTiny = reinterpret<int>(x) < 0x00800000;
+  Expr scaled = blend(isTiny, strictMul(x, 8388608.0f), x);
+  return log2InF64(scaled) - cast<double>(blend(isTiny, 23.0f, 0.0f));
+}
+
+namespace {
+/// An exponent: whether it is an integer, and an odd one.
+struct Parity {
+  Expr isInteger, isOdd;
+};
+} // namespace
+
+/// Numbers of 2^24 and more are even.
+static Parity findParity(Expr y) {
+  Expr small = blend((reinterpret<int>(y) & 0x7fffffff) < 0x4b800000, y, 0.0f);
+  Expr whole = cast<int>(small);
+  Expr isInteger = strictEqual(cast<float>(whole), small);
+  return {isInteger, isInteger && (whole & 1) != 0};
+}
+
+/// Of |x|, that is neither 0 nor infinite, and a finite y: a product of two powers of 2 covers all
+/// results.
+static Expr powOfNumbers(Expr x, Expr y) {
+  auto clampTo = [](Expr t, double limit) {
+    return clamp(t, Internal::make_const(Float(64), -limit),
+                 Internal::make_const(Float(64), limit));
+  };
+  return readOnce(clampTo(cast<double>(y) * log2OfAnyInF64(x), 250), [&](Expr power) {
+    return readOnce(clampTo(power, 125),
+                    [&](Expr most) { return exp2OfF64(most) * exp2OfF64(power - most); });
+  });
+}
+
+static Expr powOfOnce(Expr x, Expr y) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const int one = 0x3f800000, infinite = 0x7f800000, most = 0x7fffffff;
+  Expr ofX = reinterpret<int>(x), ofY = reinterpret<int>(y), sizeOfX = ofX & most,
+       sizeOfY = ofY & most;
+  Expr isXNegative = ofX < 0, isYNegative = ofY < 0;
+  Expr isXZero = sizeOfX == 0, isXInfinite = sizeOfX == infinite, isYInfinite = sizeOfY == infinite;
+  Parity parity = findParity(y);
+
+  Expr result = powOfNumbers(reinterpret<float>(sizeOfX), blend(sizeOfY < infinite, y, 0.0f));
+  result = blend(isXZero, blend(isYNegative, inf, 0.0f), result);
+  result = blend(isXInfinite, blend(isYNegative, 0.0f, inf), result);
+  Expr grows = (sizeOfX > one) != isYNegative;
+  result = blend(isYInfinite, blend(sizeOfX == one, 1.0f, blend(grows, inf, 0.0f)), result);
+  result = blend(isXNegative && parity.isOdd, copySign(result, -1.0f), result);
+  Expr isReal = !isXNegative || parity.isInteger || isXZero || isXInfinite;
+  Expr isNumber = isReal && sizeOfX <= infinite && sizeOfY <= infinite;
+  result = blend(isNumber, result, std::numeric_limits<float>::quiet_NaN());
+  return blend(sizeOfY == 0 || ofX == one, 1.0f, result);
+}
+
+Expr powF32(Expr x, Expr y) {
+  return readOnce(x, [&](const Expr &base) {
+    return readOnce(y, [&](const Expr &exponent) { return powOfOnce(base, exponent); });
   });
 }
 

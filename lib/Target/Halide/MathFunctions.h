@@ -59,14 +59,12 @@ namespace mlir::halide {
 ::Halide::Expr log1pF32(::Halide::Expr x);
 ::Halide::Expr tanhF32(::Halide::Expr x);
 ::Halide::Expr erfF32(::Halide::Expr x);
+/// x^y, as C's pow.
+::Halide::Expr powF32(::Halide::Expr x, ::Halide::Expr y);
 
 /// sin and cos of an f64 below 2^30, as accurate as f32.
 ::Halide::Expr shortSinF64(::Halide::Expr x);
 ::Halide::Expr shortCosF64(::Halide::Expr x);
-
-/// x^y of f32; NaN where x is no positive normal number, or the result neither within 2^-125 and
-/// 2^125 nor 0 or infinite.
-::Halide::Expr shortPowF32(::Halide::Expr x, ::Halide::Expr y);
 
 /// sin and cos of an f32 below 1e5; NaN for others.
 ::Halide::Expr shortSinF32(::Halide::Expr x);
