@@ -150,6 +150,9 @@ LogicalResult attnc::verify(const VerifyInvocation &invocation) {
   FailureOr<Graph> graph = Graph::copy(*spec);
   if (failed(graph) || failed(spec->lower(Stage::Fused, *target)))
     return failure();
+  FailureOr<Graph> fused = Graph::copy(*spec);
+  if (failed(fused))
+    return failure();
   Signature signature = spec->getSignature();
   graph->nameDims(spec->getFunction());
   if (failed(checkSizes(invocation.sizes, getSymbols(signature))))
@@ -160,7 +163,7 @@ LogicalResult attnc::verify(const VerifyInvocation &invocation) {
   if (!kernel)
     return failure();
   VerifyOptions options{invocation.inputs, invocation.sizes, invocation.seed, invocation.allCases};
-  Verification verification(*graph, signature, named, *kernel, std::move(options));
+  Verification verification(*graph, *fused, signature, named, *kernel, std::move(options));
   FailureOr<std::vector<Case>> cases = verification.run([&](const Case &tested) {
     if (!invocation.asJson)
       print(tested, signature);

@@ -15,7 +15,7 @@ using namespace attnc;
 using namespace mlir::attn::reference;
 
 FailureOr<Graph> Graph::copy(Spec &spec) {
-  if (spec.getStage() != Stage::Graph)
+  if (spec.getStage() == Stage::Scheduled)
     return reportError(spec.getPath(),
                        "expected a graph of attn ops, found scheduled pipelines: the "
                        "reference evaluates graphs alone");

@@ -17,9 +17,10 @@ bool Case::isGood() const {
   return llvm::all_of(results, [](const Comparison &result) { return result.isGood(); });
 }
 
-Verification::Verification(Graph &graph, const Signature &signature, bool named, Kernel &kernel,
-                           VerifyOptions options)
-    : graph(graph), signature(signature), named(named), kernel(kernel), options(std::move(options)),
+Verification::Verification(Graph &graph, Graph &fused, const Signature &signature, bool named,
+                           Kernel &kernel, VerifyOptions options)
+    : graph(graph), fused(fused), signature(signature), named(named), kernel(kernel),
+      options(std::move(options)),
       maker(graph.getFunction(), signature, this->options.given, this->options.seed),
       work(graph.getFunction()) {}
 
@@ -52,6 +53,26 @@ static bool isChecked(BlockArgument argument) {
   });
 }
 
+static SmallVector<Comparison> compare(ArrayRef<Tensor> outputs, ArrayRef<Expected> expected) {
+  SmallVector<Comparison> results;
+  for (auto [ours, wanted] : llvm::zip_equal(outputs, expected))
+    results.push_back(attnc::compare(ours, wanted));
+  return results;
+}
+
+/// The fused graph's results count where the kernel's are those: NaN + -inf is NaN, but the sum is
+/// a mask once it is fused.
+LogicalResult Verification::acceptHidden(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs,
+                                         Case &tested) {
+  FailureOr<std::vector<Expected>> expected = expectResults(fused, inputs);
+  if (failed(expected))
+    return failure();
+  Case ofFused{tested.dims, tested.inputs, ::compare(outputs, *expected)};
+  if (ofFused.isGood())
+    tested = std::move(ofFused);
+  return success();
+}
+
 FailureOr<Case> Verification::verify(const PlannedCase &planned) {
   Sizes sizes = makeSizes(planned.dims, "--size");
   FailureOr<std::vector<Tensor>> inputs = maker.make(sizes);
@@ -65,9 +86,10 @@ FailureOr<Case> Verification::verify(const PlannedCase &planned) {
       makeOutputs(signature, sizes, graph.getFunction(), *inputs, graph.getPath());
   if (failed(expected) || failed(outputs) || failed(kernel.call(*inputs, *outputs)))
     return failure();
-  Case result{planned.dims, planned.kind.describe(signature), {}};
-  for (auto [ours, wanted] : llvm::zip_equal(*outputs, *expected))
-    result.results.push_back(compare(ours, wanted));
+  Case result{planned.dims, planned.kind.describe(signature), ::compare(*outputs, *expected)};
+  if (planned.kind.kind == InputKind::Special && !result.isGood() &&
+      failed(acceptHidden(*inputs, *outputs, result)))
+    return failure();
   return result;
 }
 

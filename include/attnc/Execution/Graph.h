@@ -14,7 +14,7 @@
 
 namespace attnc {
 
-/// A copy of a spec's graph as it was read, before any pass, for the reference.
+/// A copy of a spec's graph as it is, for the reference.
 class Graph {
 public:
   /// Fails if the spec is scheduled, so that it no longer holds a graph.
