@@ -91,6 +91,15 @@ class Kernel:
             raise _check_threads(threads) or error from None
         return outputs[0] if len(outputs) == 1 else outputs
 
+    def __copy__(self, _=None):
+        return self  # calls change nothing
+
+    __deepcopy__ = __copy__
+
+    def __reduce__(self):
+        raise TypeError(f"expected no pickling of a kernel: keep its library, as attnc compile and attnc.export write it, and "
+                        f"attnc.load it, found {self.name}")
+
     def _order(self, inputs, named):
         """Positional inputs, then named ones."""
         missing = self._inputs[len(inputs):]

@@ -74,6 +74,9 @@ class Operators:
     __float__ = _refuse("expected no float of a traced value, whose number is not known yet: write x.to(\"f32\"), and "
                         "attnc.exp in place of math.exp")
     __complex__ = __float__
+    __round__ = __floor__ = __ceil__ = __trunc__ = _refuse(
+        "expected no integer of a traced value, whose number is not known yet: write attnc.rint in place of round, and "
+        "attnc.floor, ceil and trunc in place of math's")
     __hash__ = _refuse("expected no key or element of a set, found a traced value: write attnc.where, or index an array")
     __iter__ = _refuse("expected one number, found a traced value to run through: write out the cases, or use "
                        ".shape[0] of an array")

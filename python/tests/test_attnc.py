@@ -2,7 +2,9 @@
 Needs the program attnc."""
 
 import contextlib
+import copy
 import os
+import pickle
 import struct
 import subprocess
 import sys
@@ -194,6 +196,11 @@ class KernelTest(unittest.TestCase):
             self.kernel(query, key, lenght=value)
         with self.assertRaisesRegex(TypeError, "expected 1 arrays in out, found 2"):
             self.kernel(query, key, value, out=(query, key))
+
+    def test_copies(self):
+        self.assertIs(copy.deepcopy([self.kernel])[0], self.kernel)
+        with self.assertRaisesRegex(TypeError, "expected no pickling of a kernel: keep its library.*attnc.load it, found causal"):
+            pickle.dumps(self.kernel)
 
 
 class CompileTest(unittest.TestCase):

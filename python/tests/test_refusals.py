@@ -100,6 +100,8 @@ class ExpressionsTest(unittest.TestCase):
             self.refuse(TypeError, "expected no int of a traced value.*x.to", expression)
         for expression in "s + float(q)", "math.exp(s)":
             self.refuse(TypeError, "expected no float of a traced value.*attnc.exp", expression)
+        for expression in "round(s)", "math.floor(s)":
+            self.refuse(TypeError, "expected no integer of a traced value.*attnc.rint.*attnc.floor", expression)
         self.refuse(TypeError, "expected no key or element of a set", "s + {1: 2.0}[h]")
         self.refuse(TypeError, "expected one number", "s + sum(q)")
 

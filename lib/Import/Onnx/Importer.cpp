@@ -419,7 +419,7 @@ FailureOr<RankedTensorType> GraphImporter::getType(const ::onnx::ValueInfoProto 
   const auto &type = info.type().tensor_type();
   Type element = getElementType(type.elem_type(), model.context);
   if (!element)
-    return error() << "element type " << getDataTypeName(type.elem_type()) << " is not supported";
+    return error() << describeUnsupported(type.elem_type());
   if (!type.has_shape())
     return error() << "expected a rank, found none";
   SmallVector<int64_t> shape;

@@ -197,6 +197,12 @@ std::string imports::getDataTypeName(int32_t dataType) {
   return std::to_string(dataType);
 }
 
+std::string imports::describeUnsupported(int32_t dataType) {
+  bool isUnsigned = dataType == TensorProto::UINT8 || dataType == TensorProto::UINT16;
+  return "element type " + getDataTypeName(dataType) + " is not supported" +
+         (isUnsigned ? "; quantized numbers may be INT8 or INT16" : "");
+}
+
 //===----------------------------------------------------------------------===//
 // Elements
 //===----------------------------------------------------------------------===//
@@ -345,7 +351,7 @@ FailureOr<ElementsAttr> imports::getElements(const TensorProto &tensor, const Mo
   auto fail = [&] { return error() << "tensor '" << tensor.name() << "': "; };
   Type element = getElementType(tensor.data_type(), context);
   if (!element)
-    return fail() << "element type " << getDataTypeName(tensor.data_type()) << " is not supported";
+    return fail() << describeUnsupported(tensor.data_type());
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
   bool isStatic = llvm::all_of(shape, [](int64_t size) { return size >= 0; });
   if (!isStatic || !isAddressable(shape))

@@ -49,6 +49,8 @@ Type getElementType(int32_t dataType, MLIRContext *context);
 
 /// ONNX's name of an element type: `FLOAT16`.
 std::string getDataTypeName(int32_t dataType);
+/// Says that there are no elements of the type.
+std::string describeUnsupported(int32_t dataType);
 
 /// The elements of a tensor of `model`.
 FailureOr<ElementsAttr> getElements(const ::onnx::TensorProto &tensor, const Model &model,
