@@ -72,6 +72,20 @@ LogicalResult attn::lowerGenerate(PipelineBuilder &p, tensor::GenerateOp op, con
 // Transpose
 //===----------------------------------------------------------------------===//
 
+/// A vector of the result reads as many cache lines. Dimension `contiguous`, along which the source
+/// lies side by side, is the loop inside of vectors: it takes all of a line.
+static void scheduleTransposed(PipelineBuilder &p, Func result, int64_t contiguous, int64_t lanes) {
+  SmallVector<Loop> loops = p.loops(result);
+  Loop vectors = p.vectorizeBy(loops[0], lanes);
+  auto [tasks, inLine] = p.split(loops[contiguous], lanes, halide::TailStrategy::guard_with_if);
+  loops[contiguous] = tasks;
+  loops[0] = vectors;
+  for (Loop loop : ArrayRef(loops).drop_front(1))
+    p.parallel(loop);
+  loops.insert(loops.begin(), inLine);
+  p.reorder(loops);
+}
+
 LogicalResult attn::lowerTranspose(PipelineBuilder &p, TransposeOp op, const CpuInfo &cpu) {
   RankedTensorType type = op.getResult().getType();
   Func input = p.input("input", op.getInput());
@@ -83,7 +97,14 @@ LogicalResult attn::lowerTranspose(PipelineBuilder &p, TransposeOp op, const Cpu
       at[last - source] = v[last - dim]; // Halide counts from the innermost dimension
     return input(at);
   };
-  buildOutput(p, "result", type, lanesFor(cpu, type.getElementType()), body);
+  int64_t lanes = lanesFor(cpu, type.getElementType());
+  if (op.keepsRows()) {
+    buildOutput(p, "result", type, lanes, body);
+    return success();
+  }
+  Func result = p.func("result", varNames(type.getRank()), type.getElementType(), body);
+  p.output(result, type);
+  scheduleTransposed(p, result, last - (llvm::find(order, last) - order.begin()), lanes);
   return success();
 }
 

@@ -291,3 +291,53 @@ bool attn::simplifyAttention(RewriterBase &rewriter, AttentionOp op) {
   changed |= dropIdle(rewriter, op);
   return changed;
 }
+
+/// The place of `key` among the indices, if all of them are coordinates, each once, so that the
+/// tensor is read whole, and the last one is another; none otherwise.
+static std::optional<int64_t> findKeyBeforeLast(tensor::ExtractOp read, BlockArgument key) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(read.getTensor().getType()).getShape();
+  std::optional<int64_t> place;
+  SmallPtrSet<Value, 4> seen;
+  for (auto [dim, index] : llvm::enumerate(read.getIndices())) {
+    auto coordinate = dyn_cast<BlockArgument>(index);
+    bool isCoordinate = coordinate && coordinate.getOwner() == key.getOwner();
+    if (shape[dim] != 1 && !(isCoordinate && seen.insert(index).second))
+      return std::nullopt;
+    if (index == key)
+      place = dim;
+  }
+  bool isBefore = place && *place + 1 < int64_t(shape.size()) && shape.back() != 1;
+  return isBefore ? place : std::nullopt;
+}
+
+/// `read` from a tensor whose dimension `dim` has become the last.
+static void readTransposed(RewriterBase &rewriter, AttentionOp op, tensor::ExtractOp read,
+                           int64_t dim) {
+  auto type = cast<RankedTensorType>(read.getTensor().getType());
+  auto order = llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
+  std::rotate(order.begin() + dim, order.begin() + dim + 1, order.end());
+  auto pick = [&](auto all) {
+    return llvm::map_to_vector(order, [&](int64_t at) { return all[at]; });
+  };
+  rewriter.setInsertionPoint(op);
+  Value turned = TransposeOp::create(rewriter, op.getLoc(), type.clone(pick(type.getShape())),
+                                     read.getTensor(), order);
+  rewriter.setInsertionPoint(read);
+  auto moved = tensor::ExtractOp::create(rewriter, read.getLoc(), turned, pick(read.getIndices()));
+  moved->setDiscardableAttrs(read->getDiscardableAttrDictionary());
+  rewriter.replaceOp(read, moved);
+}
+
+bool attn::moveKeysLast(RewriterBase &rewriter, AttentionOp op) {
+  if (op.getQuery().getType().getDimSize(2) == 1)
+    return false;
+  SmallVector<std::pair<tensor::ExtractOp, int64_t>> reads;
+  for (Region *body : {&op.getScoreMod(), &op.getMask(), &op.getProbMod()})
+    body->walk([&](tensor::ExtractOp read) {
+      if (auto dim = findKeyBeforeLast(read, body->getArguments().back()))
+        reads.push_back({read, *dim});
+    });
+  for (auto [read, dim] : reads)
+    readTransposed(rewriter, op, read, dim);
+  return !reads.empty();
+}

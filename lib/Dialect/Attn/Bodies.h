@@ -42,6 +42,11 @@ bool keepsHidden(Region &body);
 /// NaN.
 bool simplifyAttention(RewriterBase &rewriter, AttentionOp op);
 
+/// Transposes tensors that regions read whole, at coordinates of which the key is not the last: a
+/// vector of keys would read as many cache lines. Returns whether there are any. A single row reads
+/// no more than a transpose would.
+bool moveKeysLast(RewriterBase &rewriter, AttentionOp op);
+
 } // namespace mlir::attn
 
 #endif // ATTNC_LIB_DIALECT_ATTN_BODIES_H

@@ -302,7 +302,7 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
 
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    changesRows = false;
+    mayRepeat = false;
     getOperation().walk([&](DropoutOp op) {
       rewriter.setInsertionPoint(op);
       expandDropout(op, rewriter);
@@ -320,10 +320,11 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
       visit(rewriter, softmax);
     if (remarks)
       getOperation().walk(remarkWithoutSoftmax);
-    getOperation().walk([&](AppendPagesOp op) { changesRows |= takePackedRows(rewriter, op); });
-    if (!changesRows)
+    getOperation().walk([&](AppendPagesOp op) { mayRepeat |= takePackedRows(rewriter, op); });
+    if (!mayRepeat)
       return;
-    // Queries and keys have the same positions, quantised rows and their scales one op.
+    // Queries and keys have the same positions, quantised rows and their scales one op, layers one
+    // bias.
     DominanceInfo dominance(getOperation());
     eliminateCommonSubExpressions(rewriter, dominance, getOperation());
   }
@@ -333,7 +334,8 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
     Refusal refusal;
     if (std::optional<AttentionCore> core = matchAttentionCore(softmax, refusal)) {
       AttentionOp fused = fuse(rewriter, *core);
-      changesRows |= takePackedRows(rewriter, fused);
+      mayRepeat |= moveKeysLast(rewriter, fused);
+      mayRepeat |= takePackedRows(rewriter, fused);
       ++numFused;
       if (remarks)
         remarkFused(loc, fused);
@@ -342,8 +344,9 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
     }
   }
 
-  /// Whether ops on packed rows stand in the place of ops on unpacked ones.
-  bool changesRows;
+  /// Whether ops on packed rows stand in the place of ops on unpacked ones, or tensors are
+  /// transposed.
+  bool mayRepeat;
 };
 
 } // namespace
