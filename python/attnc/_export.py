@@ -12,6 +12,7 @@ from torch.utils._pytree import tree_map
 
 from . import _flex_export
 from ._compile import CompileError, compile
+from ._fallback import warn_once
 
 _OPSET = 23  # the first with attention
 # Says for each module that it has no use for torchvision.
@@ -23,6 +24,8 @@ def from_torch(module, inputs, dynamic_shapes, target, name):
     with _evaluating(module):
         program = _export(module, _separate(inputs), dynamic_shapes, name)
     _refuse_writes(program.exported_program.graph_signature, name)
+    if any(x.dtype == torch.float64 for x in program.exported_program.state_dict.values()):
+        warn_once(f"{name}: PyTorch's exporter writes numbers within float64 modules as float32")
     folder = tempfile.mkdtemp()
     try:
         path = os.path.join(folder, name + ".onnx")

@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Serve any shape; vectorized along the innermost dimension and parallel over the outer ones. Speed
-// is left to the fused kernels.
+// Serve any shape. Products are in register tiles, others vectorized along the innermost dimension
+// and parallel over the outer ones.
 //
 //===----------------------------------------------------------------------===//
 

@@ -91,7 +91,7 @@ Expr DeviceMath::visit(const Call *call) {
   std::string name = call->name;
   if (isF32 && !name.empty() && name.back() == 'f' && !known.count(name) && !unknown.count(name))
     name.pop_back();
-  // CUDA's is exp(y · log(x)).
+  // Halide's on CUDA is exp(y · log(x)).
   if (name == "pow" && isF32 && api == DeviceAPI::CUDA)
     return powF32(call->args[0], call->args[1]);
   if (known.count(name))
