@@ -77,13 +77,13 @@ bool TiledProduct::copiesRight() const {
   return !product.hasRightRows || (isTiled() && !isWhole);
 }
 
+/// Columns behind the last one repeat it.
 Func TiledProduct::buildRightCopy() {
-  Func copy = p.func("right_copy", varNames(product.rightRank), acc, [&](ArrayRef<Scalar> v) {
+  return p.func("right_copy", varNames(product.rightRank), acc, [&](ArrayRef<Scalar> v) {
     SmallVector<Scalar> at(v);
     at[0] = min(at[0], product.columns - 1);
     return product.right(at);
   });
-  return copy;
 }
 
 void TiledProduct::build() {

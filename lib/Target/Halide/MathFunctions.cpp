@@ -226,10 +226,13 @@ struct LogParts {
   Expr f, square, cubic, exponent;
 };
 
+namespace {
 /// A positive normal number as 2^exponent · significand.
 struct NumberParts {
   Expr exponent, significand; // between the roots of 1/2 and 2
 };
+} // namespace
+
 static NumberParts splitNumber(Expr x) {
   const int rootOfHalf = 0x3f3504f3;
   Expr n = (reinterpret<int>(x) - rootOfHalf) >> 23;
@@ -374,6 +377,7 @@ static Expr powOfNumbers(Expr x, Expr y) {
   });
 }
 
+/// Of numbers, then the special cases of C's pow, each over those before. All are told by bits.
 static Expr powOfOnce(Expr x, Expr y) {
   const float inf = std::numeric_limits<float>::infinity();
   const int one = 0x3f800000, infinite = 0x7f800000, most = 0x7fffffff;
@@ -413,10 +417,12 @@ static Expr erfOfNumber(Expr x) {
 
 Expr erfF32(Expr x) { return ofNumbers(x, -attn::kLargestErf, attn::kLargestErf, erfOfNumber); }
 
-/// x - quarter · π/2, within ±π/4, as an f32, for the nearest `quarter`.
+namespace {
+/// x - quarter · π/2, within ±π/4, for the nearest `quarter`.
 struct QuarterParts {
   Expr rest, quarter;
 };
+} // namespace
 
 /// Cody and Waite's reduction: `parts` add up to π/2. All but the last have few bits: their
 /// products with as many quarters as the type has more bits are exact. They are positive, so that
