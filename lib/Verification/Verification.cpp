@@ -60,8 +60,8 @@ static SmallVector<Comparison> compare(ArrayRef<Tensor> outputs, ArrayRef<Expect
   return results;
 }
 
-/// The fused graph's results count where the kernel's are those: NaN + -inf is NaN, but the sum is
-/// a mask once it is fused.
+/// Takes the comparison with the fused graph if that is good: NaN + -inf is NaN, but a fused
+/// attention masks the key.
 LogicalResult Verification::acceptHidden(ArrayRef<Tensor> inputs, ArrayRef<Tensor> outputs,
                                          Case &tested) {
   FailureOr<std::vector<Expected>> expected = expectResults(fused, inputs);

@@ -82,6 +82,7 @@ def array(source, name="array"):
 
 
 _NAMES = "names"  # in a memo: of the attributes that functions read
+_FEW = 256  # parts of an object that is copied for an array among them
 
 
 def rebind(value, name, memo=None):
@@ -125,13 +126,13 @@ def _is_array_or_dict(value):
     return is_array(value) or type(value) is dict and any(map(is_array, value.values()))
 
 
-def _holds_array(value, most=256):
+def _holds_array(value):
     """Whether an array is among its elements or attributes, theirs, and so on, of which all have to be few: a
     function that reads an attribute of a large model doesn't take the whole model apart."""
     if _is_array_or_dict(value):
         return True
     seen, rest, found = set(), [value], False
-    while rest and len(seen) <= most:
+    while rest and len(seen) <= _FEW:
         part = rest.pop()
         found |= is_array(part)
         if id(part) not in seen:

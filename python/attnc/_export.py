@@ -25,7 +25,7 @@ def from_torch(module, inputs, dynamic_shapes, target, name):
         program = _export(module, _separate(inputs), dynamic_shapes, name)
     _refuse_writes(program.exported_program.graph_signature, name)
     if any(x.dtype == torch.float64 for x in program.exported_program.state_dict.values()):
-        warn_once(f"{name}: PyTorch's exporter writes numbers within float64 modules as float32")
+        warn_once(f"{name}: PyTorch's exporter rounds constants of float64 modules to float32")
     folder = tempfile.mkdtemp()
     try:
         path = os.path.join(folder, name + ".onnx")

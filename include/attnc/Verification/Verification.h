@@ -38,9 +38,10 @@ struct Case {
 /// Compares a kernel with the reference.
 class Verification {
 public:
-  /// `graph` is the spec before any pass; `fused` decides where NaN and infinities go that a mask
-  /// written as a sum with -inf hides from the kernel alone. `named`: whether the spec itself names
-  /// sizes (hasDims). Graphs and kernel outlive it.
+  /// `graph` is the spec before any pass, `fused` the spec after fusion. Where an input holds NaN
+  /// or infinities, a kernel may also agree with `fused`: a sum with -inf, once it has become a
+  /// mask, hides them. `named`: whether the spec itself names sizes (hasDims). Graphs and kernel
+  /// outlive it.
   Verification(Graph &graph, Graph &fused, const Signature &signature, bool named, Kernel &kernel,
                VerifyOptions options);
 

@@ -17,28 +17,20 @@ using namespace mlir::attn;
 static LogicalResult lowerMatmul(PipelineBuilder &p, MatmulOp op, const CpuInfo &cpu) {
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
-  Func left = p.input("left", op.getLeft()), right = p.input("right", op.getRight());
-  auto readLeft = [&](ArrayRef<Scalar> at, Scalar index) {
-    SmallVector<Scalar> inRow(at);
-    inRow[0] = index;
-    return widenFactor(readBroadcast(p, left, op.getLeft(), inRow), acc);
+  auto outerOf = [&](Value operand, ArrayRef<Scalar> at) {
+    return SmallVector<Scalar>(ArrayRef(broadcastTo(p, operand, at)).drop_front(2));
   };
-  auto rightOuter = [&](ArrayRef<Scalar> at) {
-    return SmallVector<Scalar>(ArrayRef(broadcastTo(p, op.getRight(), at)).drop_front(2));
-  };
-  buildMatrixProduct(p,
-                     {.result = type,
-                      .rows = p.extent(left, 1),
-                      .columns = p.extent(right, 0),
-                      .depth = p.extent(left, 0),
-                      .left = readLeft,
-                      .right = [&](ArrayRef<Scalar> at) { return widenFactor(right(at), acc); },
-                      .rightRank = right.getRank(),
-                      .rightOuter = rightOuter,
-                      .hasRightRows = true,
-                      .multiply = [](Scalar x, Scalar y, Scalar) { return x * y; },
-                      .finish = [&](Scalar sum) { return convert(sum, element); }},
-                     cpu);
+  buildMatrixProduct(
+      p,
+      {.result = type,
+       .left = p.input("left", op.getLeft()),
+       .right = p.input("right", op.getRight()),
+       .isRightTransposed = false,
+       .leftOuter = [&](ArrayRef<Scalar> at) { return outerOf(op.getLeft(), at); },
+       .rightOuter = [&](ArrayRef<Scalar> at) { return outerOf(op.getRight(), at); },
+       .multiply = [&](Scalar x, Scalar y, Scalar) { return widenFactor(x, acc) * y; },
+       .finish = [&](Scalar sum) { return convert(sum, element); }},
+      cpu);
   return success();
 }
 

@@ -72,8 +72,9 @@ LogicalResult attn::lowerGenerate(PipelineBuilder &p, tensor::GenerateOp op, con
 // Transpose
 //===----------------------------------------------------------------------===//
 
-/// A vector of the result reads as many cache lines. Dimension `contiguous`, along which the source
-/// lies side by side, is the loop inside of vectors: it takes all of a line.
+/// Each lane of a vector of the result reads a cache line of its own. The next elements of these
+/// lines are read next: the loop over `contiguous`, the result's dimension that is the source's
+/// innermost, is inside of the loop over vectors.
 static void scheduleTransposed(PipelineBuilder &p, Func result, int64_t contiguous, int64_t lanes) {
   SmallVector<Loop> loops = p.loops(result);
   Loop vectors = p.vectorizeBy(loops[0], lanes);

@@ -11,7 +11,9 @@
 
 #include "TiledProduct.h"
 
+#include "AttentionBlocks.h"
 #include "Lowerings.h"
+#include "Shuffles.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -35,6 +37,8 @@ private:
   RegisterTile chooseTile(const CpuInfo &cpu) const;
   bool isTiled() const { return tile.rows > 1; }
   bool copiesRight() const;
+  Scalar readLeft(ArrayRef<Scalar> at, Scalar index);
+  Scalar readRight(ArrayRef<Scalar> at);
   Func buildRightCopy();
   void scheduleTiles(Func sum, Func result);
   void scheduleSum(Func sum, Loop at, Loop reduction);
@@ -74,30 +78,42 @@ RegisterTile TiledProduct::chooseTile(const CpuInfo &cpu) const {
 bool TiledProduct::copiesRight() const {
   int64_t columns = product.result.getShape().back();
   bool isWhole = !ShapedType::isDynamic(columns) && columns % tile.columns() == 0;
-  return !product.hasRightRows || (isTiled() && !isWhole);
+  return product.isRightTransposed || (isTiled() && !isWhole);
+}
+
+/// The element of a row of the result; of the last one for those behind it.
+Scalar TiledProduct::readLeft(ArrayRef<Scalar> at, Scalar index) {
+  Scalar row = isTiled() ? min(at[1], p.extent(product.left, 1) - 1) : at[1];
+  return product.left(concat<Scalar>({index, row}, product.leftOuter(at)));
+}
+
+/// `at`: column, index of the sum, outer coordinates.
+Scalar TiledProduct::readRight(ArrayRef<Scalar> at) {
+  SmallVector<Scalar> stored(at);
+  if (product.isRightTransposed)
+    std::swap(stored[0], stored[1]);
+  return widenFactor(product.right(stored), acc);
 }
 
 /// Columns behind the last one repeat it.
 Func TiledProduct::buildRightCopy() {
-  return p.func("right_copy", varNames(product.rightRank), acc, [&](ArrayRef<Scalar> v) {
+  Scalar columns = p.extent(product.right, product.isRightTransposed ? 1 : 0);
+  return p.func("right_copy", varNames(product.right.getRank()), acc, [&](ArrayRef<Scalar> v) {
     SmallVector<Scalar> at(v);
-    at[0] = min(at[0], product.columns - 1);
-    return product.right(at);
+    at[0] = min(at[0], columns - 1);
+    return readRight(at);
   });
 }
 
 void TiledProduct::build() {
   Func copy = copiesRight() ? buildRightCopy() : Func();
+  Scalar depth = p.extent(product.left, 0);
   Func sum = p.func("sum", vars, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
-  p.update(sum, vars, {{"r", product.depth}},
-           [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-             SmallVector<Scalar> row(v), inRight = {v[0], r[0]};
-             if (isTiled())
-               row[1] = min(v[1], product.rows - 1);
-             llvm::append_range(inRight, product.rightOuter(v));
-             Scalar right = Value(copy) ? copy(inRight) : product.right(inRight);
-             return sum(v) + product.multiply(product.left(row, r[0]), right, r[0]);
-           });
+  p.update(sum, vars, {{"r", depth}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
+    auto at = concat<Scalar>({v[0], r[0]}, product.rightOuter(v));
+    Scalar right = Value(copy) ? copy(at) : readRight(at);
+    return sum(v) + product.multiply(readLeft(v, r[0]), right, r[0]);
+  });
   Func result = p.func("result", vars, product.result.getElementType(),
                        [&](ArrayRef<Scalar> v) { return product.finish(sum(v)); });
   p.output(result, product.result);
@@ -105,7 +121,7 @@ void TiledProduct::build() {
   if (isTiled())
     scheduleTiles(sum, result);
   else
-    scheduleRowSum(p, sum, product.depth, scheduleOutput(p, result, tile.lanes), tile.lanes,
+    scheduleRowSum(p, sum, depth, scheduleOutput(p, result, tile.lanes), tile.lanes,
                    product.longestSum);
   if (!Value(copy))
     return;
@@ -135,7 +151,7 @@ void TiledProduct::scheduleTiles(Func sum, Func result) {
     p.parallel(loop);
 
   Loop reduction = p.loops(sum, 0).back();
-  int64_t length = getBlockLength(product.depth, product.longestSum);
+  int64_t length = getBlockLength(p.extent(product.left, 0), product.longestSum);
   if (length == 0) {
     p.storeIn(sum, MemoryType::register_);
     return scheduleSum(sum, group, reduction);

@@ -15,21 +15,16 @@
 
 namespace mlir::attn {
 
-/// A batch of products. Coordinates are innermost dimension first; `at` are those of the result:
-/// column, row, outer ones. Elements are of the type of sums.
+/// A batch of products. Coordinates are innermost dimension first.
 struct MatrixProduct {
   RankedTensorType result;
-  /// The extents of rows, columns and sums.
-  Scalar rows, columns, depth;
-  /// The left operand's element at a row, outer dimensions and an index of the sum.
-  function_ref<Scalar(ArrayRef<Scalar> at, Scalar index)> left;
-  /// The right operand's element at its own coordinates: column, index, outer ones.
-  Body right;
-  int64_t rightRank;
-  /// The right operand's outer coordinates.
-  function_ref<SmallVector<Scalar>(ArrayRef<Scalar> at)> rightOuter;
-  /// Whether `right` reads columns side by side in memory.
-  bool hasRightRows;
+  /// Operands whose two innermost dimensions are matrices; `isRightTransposed`: the right one's are
+  /// (index of the sum, column), as those of keys.
+  Func left, right;
+  bool isRightTransposed;
+  /// The outer coordinates of an operand, of all coordinates of the result.
+  function_ref<SmallVector<Scalar>(ArrayRef<Scalar> at)> leftOuter, rightOuter;
+  /// Of an element of `left` as it is stored, and one of `right` in the type of sums.
   function_ref<Scalar(Scalar left, Scalar right, Scalar index)> multiply;
   /// The result's element of a sum.
   function_ref<Scalar(Scalar sum)> finish;

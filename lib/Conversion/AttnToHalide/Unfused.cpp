@@ -25,10 +25,15 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr int64_t kLongestScoreSum = 8;
 } // namespace
 
-/// The key/value head of a query head.
-static Scalar kvHead(PipelineBuilder &p, Scalar head, Scalar numQHeads, Scalar numKvHeads) {
-  return clamp(head / (numQHeads / numKvHeads), p.i32(0), numKvHeads - 1);
+/// From coordinates (…, query head, batch) to those of the key/value head that it reads.
+static auto makeHeadOfKv(PipelineBuilder &p, Func query, Func kv) {
+  Scalar numQHeads = p.extent(query, 2), numKvHeads = p.extent(kv, 2);
+  return [=, &p](ArrayRef<Scalar> at) -> SmallVector<Scalar> {
+    return {clamp(at[2] / (numQHeads / numKvHeads), p.i32(0), numKvHeads - 1), at[3]};
+  };
 }
+
+static SmallVector<Scalar> ownHead(ArrayRef<Scalar> at) { return {at[2], at[3]}; }
 
 /// The sums over dims of the products of query and key elements, times `scale`.
 static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value keyTensor,
@@ -36,32 +41,21 @@ static LogicalResult lowerPairs(PipelineBuilder &p, Value queryTensor, Value key
                                 function_ref<Scalar(Scalar, Scalar, Scalar)> multiply) {
   Type element = tensorType(result).getElementType(), acc = accumulatorType(element);
   Func query = p.input("query", queryTensor), key = p.input("key", keyTensor);
-  Scalar qHeads = p.extent(query, 2), kvHeads = p.extent(key, 2);
-  auto readQuery = [&](ArrayRef<Scalar> at, Scalar d) {
-    return widenFactor(query(d, at[1], at[2], at[3]), acc);
-  };
-  auto readKey = [&](ArrayRef<Scalar> at) {
-    return widenFactor(key(at[1], at[0], at[2], at[3]), acc);
-  };
-  auto headOfKey = [&](ArrayRef<Scalar> at) {
-    return SmallVector<Scalar>{kvHead(p, at[2], qHeads, kvHeads), at[3]};
-  };
-  // A scale of zero must keep NaN.
-  auto finish = [&](Scalar sum) { return convert(strictFloat(sum * scale), element); };
-  buildMatrixProduct(p,
-                     {.result = tensorType(result),
-                      .rows = p.extent(query, 1),
-                      .columns = p.extent(key, 1),
-                      .depth = p.extent(query, 0),
-                      .left = readQuery,
-                      .right = readKey,
-                      .rightRank = 4,
-                      .rightOuter = headOfKey,
-                      .hasRightRows = false,
-                      .multiply = multiply,
-                      .finish = finish,
-                      .longestSum = kLongestScoreSum},
-                     cpu);
+  auto headOfKey = makeHeadOfKv(p, query, key);
+  buildMatrixProduct(
+      p,
+      {.result = tensorType(result),
+       .left = query,
+       .right = key,
+       .isRightTransposed = true,
+       .leftOuter = ownHead,
+       .rightOuter = headOfKey,
+       .multiply = [&](Scalar q, Scalar k,
+                       Scalar d) { return multiply(widenFactor(q, acc), k, d); },
+       // A scale of zero must keep NaN.
+       .finish = [&](Scalar sum) { return convert(strictFloat(sum * scale), element); },
+       .longestSum = kLongestScoreSum},
+      cpu);
   return success();
 }
 
@@ -83,28 +77,19 @@ static LogicalResult lowerContext(PipelineBuilder &p, ContextOp op, const CpuInf
   RankedTensorType type = tensorType(op.getResult());
   Type element = type.getElementType(), acc = accumulatorType(element);
   Func prob = p.input("prob", op.getProb()), value = p.input("value", op.getValue());
-  Scalar qHeads = p.extent(prob, 2), kvHeads = p.extent(value, 2);
-  auto readProb = [&](ArrayRef<Scalar> at, Scalar k) {
-    return convert(prob(k, at[1], at[2], at[3]), acc);
-  };
-  auto readValue = [&](ArrayRef<Scalar> at) { return widenFactor(value(at), acc); };
-  auto headOfValue = [&](ArrayRef<Scalar> at) {
-    return SmallVector<Scalar>{kvHead(p, at[2], qHeads, kvHeads), at[3]};
-  };
+  auto headOfValue = makeHeadOfKv(p, prob, value);
   // Zero times Inf or NaN is NaN: masked values are not multiplied.
-  auto multiply = [](Scalar weight, Scalar x, Scalar) {
+  auto multiply = [&](Scalar stored, Scalar x, Scalar) {
+    Scalar weight = convert(stored, acc);
     return select(weight == 0, x.constant(0), weight * x);
   };
   buildMatrixProduct(p,
                      {.result = type,
-                      .rows = p.extent(prob, 1),
-                      .columns = p.extent(value, 0),
-                      .depth = p.extent(prob, 0),
-                      .left = readProb,
-                      .right = readValue,
-                      .rightRank = 4,
+                      .left = prob,
+                      .right = value,
+                      .isRightTransposed = false,
+                      .leftOuter = ownHead,
                       .rightOuter = headOfValue,
-                      .hasRightRows = true,
                       .multiply = multiply,
                       .finish = [&](Scalar sum) { return convert(sum, element); }},
                      cpu);

@@ -42,9 +42,9 @@ bool keepsHidden(Region &body);
 /// NaN.
 bool simplifyAttention(RewriterBase &rewriter, AttentionOp op);
 
-/// Transposes tensors that regions read whole, at coordinates of which the key is not the last: a
-/// vector of keys would read as many cache lines. Returns whether there are any. A single row reads
-/// no more than a transpose would.
+/// Transposes tensors that regions read at [q, k, head] or other orders in which the key is not the
+/// innermost dimension, so that a vector of keys is one load and no gather. Returns whether there
+/// are any. A single query row reads each element once, as a transpose would: it is left alone.
 bool moveKeysLast(RewriterBase &rewriter, AttentionOp op);
 
 } // namespace mlir::attn

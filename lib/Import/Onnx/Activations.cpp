@@ -36,8 +36,7 @@ static Value times(Body &body, Value x, double factor) {
   return body.make<arith::MulFOp>(x, constant(body, x, factor));
 }
 
-/// `below` where x is negative.
-static Value bendBelow(Body &body, Value x, Value below) {
+Value imports::bendBelow(Body &body, Value x, Value below) {
   Value isNegative = body.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, constant(body, x, 0));
   return body.make<arith::SelectOp>(isNegative, below, x);
 }

@@ -271,9 +271,7 @@ static LogicalResult importRelu(Node &node) {
 /// The slope broadcasts to the input.
 static LogicalResult importPRelu(Node &node) {
   return importSame(node, [](Body &body, ArrayRef<Value> x) -> Value {
-    Value isNegative = body.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x[0],
-                                                constantLike(body, x[0].getType(), 0));
-    return body.make<arith::SelectOp>(isNegative, body.make<arith::MulFOp>(x[0], x[1]), x[0]);
+    return bendBelow(body, x[0], body.make<arith::MulFOp>(x[0], x[1]));
   });
 }
 

@@ -162,6 +162,8 @@ Value castScalar(Body &body, Value scalar, Type type);
 /// The same element by element; `tensor` itself if it is of that type.
 TensorRef castTensor(Body &body, const TensorRef &tensor, Type type);
 Value floatConstant(Body &body, Type type, double value);
+/// `below` where the float x is negative, else x.
+Value bendBelow(Body &body, Value x, Value below);
 /// A position in a dimension of `size` as an index; negative ones count from the end.
 Value fromEnd(Body &at, Value position, OpFoldResult size);
 

@@ -49,7 +49,7 @@ Type getElementType(int32_t dataType, MLIRContext *context);
 
 /// ONNX's name of an element type: `FLOAT16`.
 std::string getDataTypeName(int32_t dataType);
-/// Says that there are no elements of the type.
+/// The error for an element type that has no MLIR type here.
 std::string describeUnsupported(int32_t dataType);
 
 /// The elements of a tensor of `model`.

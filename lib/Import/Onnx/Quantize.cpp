@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A product of a number and a scale, as of models in QDQ form: `MatMul` and others compute in
-// floats.
+// Integers that stand for floats: less a zero point, times a scale. Models in QDQ form convert them
+// to floats before each `MatMul`, which computes in floats.
 //
 //===----------------------------------------------------------------------===//
 
