@@ -127,6 +127,22 @@ bool recordsGradients() {
   return !isDisabled;
 }
 
+/// Whether `tensor` is a dual number of PyTorch's forward mode, whose tangent kernels would lose.
+bool hasTangent(PyObject *tensor) {
+  static PyObject *name = PyUnicode_InternFromString("torch.autograd.forward_ad");
+  PyObject *mode = PyDict_GetItem(PyImport_GetModuleDict(), name); // borrowed
+  PyObject *level = mode ? PyObject_GetAttrString(mode, "_current_level") : nullptr;
+  bool isActive = level && PyLong_AsLong(level) >= 0;
+  Py_XDECREF(level);
+  PyObject *dual = isActive ? PyObject_CallMethod(mode, "unpack_dual", "O", tensor) : nullptr;
+  PyObject *tangent = dual ? PyObject_GetAttrString(dual, "tangent") : nullptr;
+  bool found = tangent && tangent != Py_None;
+  PyErr_Clear();
+  Py_XDECREF(tangent);
+  Py_XDECREF(dual);
+  return found;
+}
+
 /// Checks that PyTorch's C functions omit: a derivative would be lost, and a lazily negated tensor
 /// would be read without the negation.
 void checkPlain(nb::handle object) {
@@ -136,6 +152,10 @@ void checkPlain(nb::handle object) {
     throw nb::value_error(
         "expected tensors without requires_grad, as kernels have no gradient yet: "
         "call under torch.no_grad(), or with tensor.detach()");
+  if (hasTangent(object.ptr()))
+    throw nb::value_error(
+        "expected tensors without a tangent, as kernels have no gradient of forward mode yet: "
+        "call with torch.autograd.forward_ad.unpack_dual(tensor).primal");
   if (isTrue(PyObject_CallMethodObjArgs(object.ptr(), isNeg, nullptr)))
     throw nb::value_error("expected materialized tensors, found one with a lazy negation: "
                           "call with .resolve_neg()");

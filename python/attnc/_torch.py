@@ -59,6 +59,9 @@ def torch_op(name, kernel):
                                  tensors if len(outputs) == 1 else f"({tensors})")
 
     def run(*tensors):
+        if _is_forward_mode(tensors):
+            raise NotImplementedError(f"{name}: expected no gradient of forward mode to be asked for, as kernels have none yet: "
+                                      "call it outside of forward_ad.dual_level() and torch.func.jvp")
         # A compiler may choose other strides than the model had; the kernel reads along the last axis.
         return kernel(*[side_by_side(t.detach()) for t in tensors])
 
@@ -75,3 +78,12 @@ def torch_op(name, kernel):
     op.register_fake(shapes)
     op.register_autograd(refuse)
     return op
+
+
+def _is_forward_mode(tensors):
+    """Whether a tangent would be lost. torch.func.jvp hides those of an op's inputs from it."""
+    from torch._functorch import eager_transforms
+    from torch.autograd import forward_ad
+
+    return forward_ad._current_level >= 0 and (eager_transforms.JVP_NESTING > 0 or
+                                               any(forward_ad.unpack_dual(t).tangent is not None for t in tensors))

@@ -456,6 +456,20 @@ class TorchTest(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "attnc_test::causal: expected no gradient .*torch.no_grad"):
             context.sum().backward()
 
+    def test_forward_mode(self):
+        """A tangent is refused, not lost."""
+        query, key, value = map(torch.from_numpy, random_inputs())
+        for call, error in (self.kernel, ValueError), (self.op, NotImplementedError):
+            def attend(query):
+                return call(query, key, value)
+
+            with self.assertRaisesRegex(error, "forward mode"):
+                torch.func.jvp(attend, (query,), (query,))
+            with torch.autograd.forward_ad.dual_level():
+                torch.testing.assert_close(attend(query), self.kernel(query, key, value))
+                with self.assertRaisesRegex(error, "forward mode"):
+                    attend(torch.autograd.forward_ad.make_dual(query, query))
+
     def test_op_refuses(self):
         for name in "causal", "a::b::c", "my op::f", 3:
             with self.assertRaisesRegex(ValueError, 'name: expected one of the form "namespace::name", found'):
