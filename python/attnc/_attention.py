@@ -37,8 +37,15 @@ def attention(query, key, value, *, score=None, mask=None, scale=None, softcap=N
     keys to see on either side, aligned as `causal` or as a third element says. `sink`, of shape
     (heads,), is an extra score in each row's softmax denominator. `return_lse` asks for the log-sum-exp of the scores,
     without the sink, too. `out` and `threads` are as a kernel's."""
-    built, inputs = build(query, key, value, score=score, mask=mask, scale=scale, softcap=softcap, window=window,
-                          causal=causal, kv_lengths=kv_lengths, sink=sink, return_lse=return_lse)
+    call = attend
+    if hasattr(query, "new_empty"):
+        from ._of_torch import attend as call  # which torch.compile leaves alone
+    return call(query, key, value, out, threads, score=score, mask=mask, scale=scale, softcap=softcap, window=window,
+                causal=causal, kv_lengths=kv_lengths, sink=sink, return_lse=return_lse)
+
+
+def attend(query, key, value, out, threads, **options):
+    built, inputs = build(query, key, value, **options)
     if out is None and built.element == "bf16" and not hasattr(query, "new_empty"):
         raise TypeError("out: expected an array for a result of bf16, which numpy doesn't have")
     return get_kernel(built)(*inputs, out=out, threads=threads)

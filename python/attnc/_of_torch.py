@@ -5,7 +5,7 @@ import functools
 import torch
 from torch.overrides import TorchFunctionMode
 
-from . import _activations, _functions
+from . import _activations, _attention, _functions
 from ._arithmetic import binary
 from ._captured import Array
 from ._elements import NAMES, side_by_side
@@ -41,6 +41,9 @@ def call(function, args, kwargs):
 
 def _operand(x):
     return Array(x) if isinstance(x, torch.Tensor) else x
+
+
+attend = torch.compiler.disable(_attention.attend)
 
 
 class ReadTraced(TorchFunctionMode):

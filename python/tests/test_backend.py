@@ -270,6 +270,15 @@ class LeftToPyTorchTest(BackendTest):
         self.assertRegex(self.told[0], "is left to PyTorch: a gradient is asked for, .* under torch.no_grad")
         self.compare(lambda *x: attend(*x), *inputs)
 
+    def test_attention_of_ours(self):
+        """It stays a call between two graphs."""
+        query, key, value = random_inputs()
+
+        def function(query):
+            return attnc.attention(query * 2, key, value, causal="top_left") + 1
+
+        torch.testing.assert_close(torch.compile(function, backend="eager")(query), function(query))
+
     def test_no_compiler_of_ours(self):
         with unittest.mock.patch.dict("os.environ", {"ATTNC": "/nowhere", "PATH": ""}), \
                 unittest.mock.patch("attnc._attention._kernels", {}), self.assertRaisesRegex(Exception, r"expected \$ATTNC to be a program, found /nowhere"):
