@@ -102,7 +102,32 @@ Value Elements::toIndex(OpFoldResult size) {
   return index(*getConstantIntValue(size));
 }
 
+/// The places of sizes other than 1, along which the index is 0.
+static SmallVector<int64_t> getWideDims(ArrayRef<OpFoldResult> sizes) {
+  SmallVector<int64_t> wide;
+  for (auto [dim, size] : llvm::enumerate(sizes))
+    if (getConstantIntValue(size) != 1)
+      wide.push_back(dim);
+  return wide;
+}
+
+/// Whether indices into dimensions of `a` are those into `b`: how large the first is doesn't
+/// matter.
+static bool haveSameIndices(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
+  return a.size() == b.size() &&
+         llvm::all_of_zip(a.drop_front(), b.drop_front(), isEqualConstantIntOrValue);
+}
+
 Value Elements::flatten(ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
+  SmallVector<Value> wideIndices;
+  SmallVector<OpFoldResult> wideSizes;
+  for (int64_t dim : getWideDims(sizes)) {
+    wideIndices.push_back(indices[dim]);
+    wideSizes.push_back(sizes[dim]);
+  }
+  for (auto &[flat, parts] : unflattened)
+    if (parts.first == wideIndices && haveSameIndices(parts.second, wideSizes))
+      return flat;
   // Along a size of 1 the index is 0.
   bool isUnit = sizes.size() > 1 && getConstantIntValue(sizes.front()) == 1;
   Value flat = isUnit ? index(0) : indices.front();
@@ -121,34 +146,30 @@ Value Elements::flatten(ArrayRef<Value> indices, ArrayRef<OpFoldResult> sizes) {
   return flat;
 }
 
-/// Whether indices into dimensions of `a` are those into `b`: how large the first is doesn't
-/// matter.
-static bool haveSameIndices(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
-  return a.size() == b.size() &&
-         llvm::all_of_zip(a.drop_front(), b.drop_front(), isEqualConstantIntOrValue);
-}
-
 SmallVector<Value> Elements::unflatten(Value flat, ArrayRef<OpFoldResult> sizes) {
   auto made = flattened.find(flat);
   if (made != flattened.end() && haveSameIndices(made->second.second, sizes))
     return made->second.first;
   SmallVector<Value> indices(sizes.size());
-  // Sizes of 1 have index 0, and the first of the others what is left of the quotients.
-  SmallVector<int64_t> wide;
-  for (auto [dim, size] : llvm::enumerate(sizes)) {
+  SmallVector<int64_t> wide = getWideDims(sizes);
+  for (auto [dim, size] : llvm::enumerate(sizes))
     if (getConstantIntValue(size) == 1)
       indices[dim] = index(0);
-    else
-      wide.push_back(dim);
-  }
-  for (int64_t dim : llvm::reverse(ArrayRef(wide).drop_front(wide.empty() ? 0 : 1))) {
+  if (wide.empty())
+    return indices;
+  Value rest = flat; // for the first
+  for (int64_t dim : llvm::reverse(ArrayRef(wide).drop_front())) {
     Value size = toIndex(sizes[dim]);
-    indices[dim] = b.createOrFold<arith::RemUIOp>(loc, flat, size);
+    indices[dim] = b.createOrFold<arith::RemUIOp>(loc, rest, size);
     // No index is negative, and signed divisions have bounds that Halide sees.
-    flat = b.createOrFold<arith::FloorDivSIOp>(loc, flat, size);
+    rest = b.createOrFold<arith::FloorDivSIOp>(loc, rest, size);
   }
-  if (!wide.empty())
-    indices[wide.front()] = flat;
+  indices[wide.front()] = rest;
+  auto &[place, ofWide] = unflattened.emplace_back(flat, Parts()).second;
+  for (int64_t dim : wide) {
+    place.push_back(indices[dim]);
+    ofWide.push_back(sizes[dim]);
+  }
   return indices;
 }
 

@@ -14,6 +14,7 @@
 #include "Bodies.h"
 #include "ComposeSteps.h"
 #include "FusePackedRows.h"
+#include "JoinScores.h"
 #include "Shapes.h"
 #include "StoredTensors.h"
 
@@ -252,11 +253,13 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
 // Remarks and the pass
 //===----------------------------------------------------------------------===//
 
-static void remarkFused(Location softmax, AttentionOp op) {
+static void remarkFused(Location softmax, AttentionOp op, bool isOfTwoScores) {
   SmallString<16> scale;
   op.getScale().toString(scale, /*FormatPrecision=*/6);
   InFlightDiagnostic remark = emitRemark(softmax, "fused into attn.attention: scale ");
   remark << scale.str();
+  if (isOfTwoScores)
+    remark << ", two scores as one of concatenated dims";
   if (!op.getMask().empty())
     remark << ", mask";
   if (!op.getScoreMod().empty())
@@ -307,6 +310,7 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
       rewriter.setInsertionPoint(op);
       expandDropout(op, rewriter);
     });
+    getOperation().walk(orderScores);
     SmallVector<Value> probs;
     getOperation().walk([&](Operation *op) {
       if (isa<SoftmaxOp, ModifyProbOp>(op))
@@ -333,12 +337,13 @@ struct AttnFuseAttentionPass : attn::impl::AttnFuseAttentionBase<AttnFuseAttenti
     Location loc = softmax.getLoc();
     Refusal refusal;
     if (std::optional<AttentionCore> core = matchAttentionCore(softmax, refusal)) {
+      bool isOfTwoScores = joinScores(rewriter, *core);
       AttentionOp fused = fuse(rewriter, *core);
       mayRepeat |= moveKeysLast(rewriter, fused);
       mayRepeat |= takePackedRows(rewriter, fused);
       ++numFused;
       if (remarks)
-        remarkFused(loc, fused);
+        remarkFused(loc, fused, isOfTwoScores);
     } else if (remarks) {
       remarkRefused(softmax, refusal);
     }

@@ -87,8 +87,12 @@ private:
   Value stage;
   Place stagePlace;
   llvm::DenseMap<Value, SmallVector<std::pair<Place, Value>>> known;
-  /// Indices made from those of several dimensions, with the dimensions' sizes.
-  llvm::DenseMap<Value, std::pair<Place, SmallVector<OpFoldResult>>> flattened;
+  /// Indices of several dimensions, with the dimensions' sizes.
+  using Parts = std::pair<Place, SmallVector<OpFoldResult>>;
+  /// Indices made from those of several dimensions.
+  llvm::DenseMap<Value, Parts> flattened;
+  /// Indices made into those of several dimensions, of sizes other than 1.
+  SmallVector<std::pair<Value, Parts>> unflattened;
   /// How many ops may still be put into the region in place of reading what they gave.
   int64_t budget = 256;
 };

@@ -72,6 +72,27 @@ static Stage makeScore(RewriterBase &rewriter, MatmulOp op, bool isSwapped, Type
   return stage;
 }
 
+/// The tensors that an elementwise op reads.
+static SmallVector<Value> getReadTensors(Operation *op) {
+  auto generate = dyn_cast<tensor::GenerateOp>(op);
+  if (!generate)
+    return op->getOperands();
+  return llvm::map_to_vector(generate.getBody().getOps<tensor::ExtractOp>(),
+                             [](tensor::ExtractOp read) -> Value { return read.getTensor(); });
+}
+
+/// Makes other products that a step of the score reads scores as well: fusion may join them.
+static void raiseOtherProducts(RewriterBase &rewriter, Operation *step, const Chains &chains,
+                               bool isSwapped, Type element) {
+  for (Value read : getReadTensors(step)) {
+    std::optional<StagePath> path = findPath(read, isScoreSource, chains);
+    auto matmul = path ? dyn_cast<MatmulOp>(path->root) : MatmulOp();
+    if (matmul && llvm::all_of(path->steps, isMove) && mayBeScore(matmul) &&
+        (!isSwapped || hasOwnHeads(matmul)))
+      makeScore(rewriter, matmul, isSwapped, element);
+  }
+}
+
 /// The score in wider elements, and the same one for other readers.
 static Stage widenScore(RewriterBase &rewriter, ScoreOp op, Type element) {
   rewriter.setInsertionPoint(op);
@@ -127,6 +148,8 @@ static void raiseScore(RewriterBase &rewriter, SoftmaxOp softmax, const Chains &
                 : element != narrow ? widenScore(rewriter, score, element)
                                     : Stage{path->root->getResult(0)};
   for (Operation *step : path->steps) {
+    if (matmul && !isMove(step))
+      raiseOtherProducts(rewriter, step, chains, isSwapped, element);
     if (isMove(step))
       stage.push(step);
     else if (!joinStage<ModifyScoreOp>(rewriter, stage, step, chains.getBefore(step)))
@@ -135,9 +158,32 @@ static void raiseScore(RewriterBase &rewriter, SoftmaxOp softmax, const Chains &
   moveSoftmax(rewriter, softmax, stage);
 }
 
+/// Elementwise ops between a score and a `step`, as attn.mask, that takes it in the same shape and
+/// element type become attn.modify_score.
+static void raiseStepsBefore(RewriterBase &rewriter, Operation *step, const Chains &chains) {
+  Value score = step->getOperand(0);
+  std::optional<StagePath> path = findPath(score, isScoreSource, chains);
+  if (!path || isa<MatmulOp>(path->root) || path->root->getBlock() != step->getBlock() ||
+      path->root->getResult(0).getType() != score.getType() ||
+      !llvm::all_of(path->steps, [&](Operation *op) {
+        return !isMove(op) && op->getResult(0).getType() == score.getType();
+      }))
+    return;
+  Stage stage{path->root->getResult(0)};
+  for (Operation *op : path->steps)
+    if (!joinStage<ModifyScoreOp>(rewriter, stage, op, chains.getBefore(op)))
+      return;
+}
+
 void attn::raiseScores(RewriterBase &rewriter, func::FuncOp function) {
   for (Block &block : function.getBody()) {
     Chains chains(block, isScoreSource);
+    SmallVector<Operation *> steps;
+    for (Operation &op : block)
+      if (isa<ModifyScoreOp, MaskOp>(op))
+        steps.push_back(&op);
+    for (Operation *step : steps)
+      raiseStepsBefore(rewriter, step, chains);
     for (SoftmaxOp softmax : llvm::to_vector(block.getOps<SoftmaxOp>()))
       raiseScore(rewriter, softmax, chains);
   }
