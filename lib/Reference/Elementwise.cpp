@@ -296,11 +296,12 @@ static FailureOr<ScalarFunction> getMathFunction(Operation *op) {
 // Conversions
 //===----------------------------------------------------------------------===//
 
-static int64_t toInteger(double value, unsigned width) {
-  if (std::isnan(value))
-    return 0;
-  double limit = std::ldexp(1.0, 63);
-  return wrap(value >= limit ? INT64_MAX : value < -limit ? INT64_MIN : int64_t(value), width);
+/// Numbers beyond the range give its ends, and NaN 0.
+static int64_t toInteger(double value, unsigned width, bool isSigned) {
+  llvm::APSInt result(width, /*isUnsigned=*/!isSigned);
+  bool isExact;
+  llvm::APFloat(value).convertToInteger(result, llvm::APFloat::rmTowardZero, &isExact);
+  return wrap(int64_t(result.getZExtValue()), width);
 }
 
 static llvm::APInt getBits(Scalar scalar, Type type) {
@@ -348,7 +349,8 @@ static FailureOr<ScalarFunction> getConversion(Operation *op) {
       })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([=](auto) {
         unsigned width = getWidth(to);
-        return [=](const Scalar *x) { return integer(toInteger(x[0].real, width)); };
+        bool isSigned = isa<arith::FPToSIOp>(op);
+        return [=](const Scalar *x) { return integer(toInteger(x[0].real, width, isSigned)); };
       })
       .Case([=](arith::BitcastOp) {
         return [=](const Scalar *x) { return fromBits(getBits(x[0], from), to); };

@@ -17,6 +17,7 @@
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -142,6 +143,12 @@ FailureOr<Scalar> PipelineBuilder::inlineOp(Operation *op, IRMapping &mapping) {
     return op->emitError(
                "expected a region of arith and math ops with one result and tensor.extract, found ")
            << op->getName();
+
+  APInt amount;
+  if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op) &&
+      matchPattern(op->getOperand(1), m_ConstantInt(&amount)) && amount.uge(amount.getBitWidth()))
+    return op->emitError("expected a shift by less than ")
+           << amount.getBitWidth() << ", the width, found " << amount.getSExtValue();
 
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {

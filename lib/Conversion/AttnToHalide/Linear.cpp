@@ -320,44 +320,6 @@ static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Ti
   scheduleSum(p, ofBlock, blocks, blockLoops, blockLoops.back(), tile);
 }
 
-/// Sums over every lanes-th in_feature, in blocks if they are long, and what adds them up: all of a
-/// register tile.
-static void scheduleSumsInPlace(PipelineBuilder &p, const Product &f, Loop at, const Tile &tile) {
-  auto place = [&](Func sum) {
-    p.storeIn(sum, halide::MemoryType::register_);
-    p.boundExtent(sum, 0, tile.vectors);
-    p.boundExtent(sum, 2, tile.rows);
-  };
-  int64_t lane = f.sum.getRank(), unrolled[] = {0, 2};
-  auto unroll = [&](Func sum) {
-    SmallVector<Loop> init = p.loops(sum), loops = p.loops(sum, 0);
-    for (int64_t dim : unrolled) {
-      p.unroll(init[dim]);
-      p.unroll(loops[dim]);
-    }
-  };
-  auto placeLanes = [&](Func sum) {
-    place(sum);
-    auto order = llvm::to_vector(llvm::seq<int64_t>(0, sum.getRank()));
-    std::rotate(order.begin(), order.begin() + lane, order.begin() + lane + 1);
-    p.reorderStorage(sum, order);
-  };
-  int64_t length = llvm::alignTo(getBlockLength(f.width, kLongestSum * tile.lanes), tile.lanes);
-  LaneSums sums = splitIntoLanes(p, p.loops(f.sum, 0).back(), tile.lanes, length, unrolled);
-  if (Value(sums.ofBlock))
-    placeLanes(sums.ofBlock);
-  placeLanes(sums.partial);
-  p.computeAt(sums.partial, at);
-  combineLanes(p, sums.lane, tile.lanes, [&](Func half) {
-    placeLanes(half);
-    p.computeAt(half, at);
-    unroll(half);
-  });
-  place(f.sum);
-  p.computeAt(f.sum, at);
-  unroll(f.sum);
-}
-
 /// The loops that one call replaces are innermost.
 static void scheduleTiles(PipelineBuilder &p, Func sum) {
   SmallVector<Loop> loops = p.loops(sum, 0);
@@ -402,7 +364,8 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
     p.reorder({feature, row, mt, group});
     p.unroll(feature);
     p.unroll(row);
-    return scheduleSumsInPlace(p, f, mt, tile);
+    return scheduleSumsOfLanes(p, f.sum, f.width, mt, tile.lanes,
+                               {{0, tile.vectors}, {2, tile.rows}}, kLongestSum);
   }
   auto [bv, bl] = p.split(block[0], tile.lanes);
   p.reorder({bl, bv, row, mt});

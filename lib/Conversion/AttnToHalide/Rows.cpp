@@ -195,6 +195,44 @@ void attn::combineLanes(PipelineBuilder &p, Loop lane, int64_t lanes,
   p.unroll(lane);
 }
 
+void attn::scheduleSumsOfLanes(PipelineBuilder &p, Func sum, Scalar extent, Loop at, int64_t lanes,
+                               ArrayRef<std::pair<int64_t, int64_t>> tile, int64_t longest) {
+  auto place = [&](Func part) {
+    p.storeIn(part, halide::MemoryType::register_);
+    for (auto [dim, size] : tile)
+      p.boundExtent(part, dim, size);
+  };
+  auto unroll = [&](Func part) {
+    SmallVector<Loop> init = p.loops(part), loops = p.loops(part, 0);
+    for (auto [dim, size] : tile) {
+      p.unroll(init[dim]);
+      p.unroll(loops[dim]);
+    }
+  };
+  int64_t lane = sum.getRank();
+  auto placeLanes = [&](Func part) {
+    place(part);
+    auto order = llvm::to_vector(llvm::seq<int64_t>(0, part.getRank()));
+    std::rotate(order.begin(), order.begin() + lane, order.begin() + lane + 1);
+    p.reorderStorage(part, order);
+  };
+  int64_t length = llvm::alignTo(getBlockLength(extent, longest * lanes), lanes);
+  LaneSums sums = splitIntoLanes(p, p.loops(sum, 0).back(), lanes, length,
+                                 llvm::to_vector(llvm::make_first_range(tile)));
+  if (Value(sums.ofBlock))
+    placeLanes(sums.ofBlock);
+  placeLanes(sums.partial);
+  p.computeAt(sums.partial, at);
+  combineLanes(p, sums.lane, lanes, [&](Func half) {
+    placeLanes(half);
+    p.computeAt(half, at);
+    unroll(half);
+  });
+  place(sum);
+  p.computeAt(sum, at);
+  unroll(sum);
+}
+
 /// Number of independent partial sums: up to four vectors, to hide the latency of additions, if
 /// that leaves no tail.
 static int64_t countSums(Scalar extent, int64_t lanes) {

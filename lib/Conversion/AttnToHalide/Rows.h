@@ -120,6 +120,12 @@ LaneSums splitIntoLanes(PipelineBuilder &p, Loop reduction, int64_t lanes, int64
 /// `place` says where each half is computed.
 void combineLanes(PipelineBuilder &p, Loop lane, int64_t lanes, function_ref<void(Func)> place);
 
+/// Schedules a register tile of sums over `extent` at a loop: partial sums of lanes, in blocks of
+/// `longest` vectors if there are more, and what adds them up. `tile` is dimensions and their
+/// extents.
+void scheduleSumsOfLanes(PipelineBuilder &p, Func sum, Scalar extent, Loop at, int64_t lanes,
+                         ArrayRef<std::pair<int64_t, int64_t>> tile, int64_t longest);
+
 } // namespace mlir::attn
 
 #endif // ATTNC_CONVERSION_ATTNTOHALIDE_ROWS_H

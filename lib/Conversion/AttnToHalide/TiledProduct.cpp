@@ -14,6 +14,9 @@
 #include "AttentionBlocks.h"
 #include "Lowerings.h"
 #include "Shuffles.h"
+#include "Transposed.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -36,10 +39,13 @@ public:
 private:
   RegisterTile chooseTile(const CpuInfo &cpu) const;
   bool isTiled() const { return tile.rows > 1; }
+  bool isInPlace() const;
   bool copiesRight() const;
   Scalar readLeft(ArrayRef<Scalar> at, Scalar index);
   Scalar readRight(ArrayRef<Scalar> at);
-  Func buildRightCopy();
+  TransposedFunc buildRightCopy();
+  void scheduleRightCopy(const TransposedFunc &copy);
+  void scheduleInPlace(Func sum, Func result);
   void scheduleTiles(Func sum, Func result);
   void scheduleSum(Func sum, Loop at, Loop reduction);
 
@@ -75,7 +81,19 @@ RegisterTile TiledProduct::chooseTile(const CpuInfo &cpu) const {
   return best;
 }
 
+/// Whether rows are too few for a transposed copy of the right operand: sums in lanes read it where
+/// it is.
+bool TiledProduct::isInPlace() const {
+  constexpr int64_t kMostRows = 3;
+  int64_t rows = product.result.getShape().drop_back().back();
+  std::optional<int64_t> depth = getConstantIntValue(Value(p.extent(product.left, 0)));
+  return product.isRightTransposed && !ShapedType::isDynamic(rows) && rows <= kMostRows && depth &&
+         *depth > 0 && *depth % tile.lanes == 0;
+}
+
 bool TiledProduct::copiesRight() const {
+  if (isInPlace())
+    return false;
   int64_t columns = product.result.getShape().back();
   bool isWhole = !ShapedType::isDynamic(columns) && columns % tile.columns() == 0;
   return product.isRightTransposed || (isTiled() && !isWhole);
@@ -83,7 +101,7 @@ bool TiledProduct::copiesRight() const {
 
 /// The element of a row of the result; of the last one for those behind it.
 Scalar TiledProduct::readLeft(ArrayRef<Scalar> at, Scalar index) {
-  Scalar row = isTiled() ? min(at[1], p.extent(product.left, 1) - 1) : at[1];
+  Scalar row = isTiled() && !isInPlace() ? min(at[1], p.extent(product.left, 1) - 1) : at[1];
   return product.left(concat<Scalar>({index, row}, product.leftOuter(at)));
 }
 
@@ -96,41 +114,72 @@ Scalar TiledProduct::readRight(ArrayRef<Scalar> at) {
 }
 
 /// Columns behind the last one repeat it.
-Func TiledProduct::buildRightCopy() {
+TransposedFunc TiledProduct::buildRightCopy() {
   Scalar columns = p.extent(product.right, product.isRightTransposed ? 1 : 0);
-  return p.func("right_copy", varNames(product.right.getRank()), acc, [&](ArrayRef<Scalar> v) {
+  auto element = [&](ArrayRef<Scalar> v) {
     SmallVector<Scalar> at(v);
     at[0] = min(at[0], columns - 1);
     return readRight(at);
-  });
+  };
+  SmallVector<StringRef> names = varNames(product.right.getRank());
+  if (!product.isRightTransposed)
+    return p.func("right_copy", names, acc, element);
+  std::optional<int64_t> depth = getConstantIntValue(Value(p.extent(product.left, 0)));
+  if (!depth)
+    return p.func("right_copy", names, acc, element);
+  return TransposedFunc(p, tile.lanes, *depth, "right_copy", names, acc, element);
+}
+
+void TiledProduct::scheduleRightCopy(const TransposedFunc &copy) {
+  p.computeRoot(copy.func);
+  if (isTiled())
+    p.alignBounds(copy.func, 0, tile.columns());
+  for (Loop outer : ArrayRef(p.loops(copy.func)).drop_front(2))
+    p.parallel(outer);
+  if (copy.hasSquares())
+    copy.schedule(p);
+  else
+    p.vectorizeBy(p.loops(copy.func)[0], tile.lanes);
 }
 
 void TiledProduct::build() {
-  Func copy = copiesRight() ? buildRightCopy() : Func();
+  TransposedFunc copy = copiesRight() ? buildRightCopy() : TransposedFunc();
   Scalar depth = p.extent(product.left, 0);
   Func sum = p.func("sum", vars, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
   p.update(sum, vars, {{"r", depth}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    auto at = concat<Scalar>({v[0], r[0]}, product.rightOuter(v));
-    Scalar right = Value(copy) ? copy(at) : readRight(at);
+    Scalar column = isInPlace() ? min(v[0], p.extent(product.right, 1) - 1) : v[0];
+    auto at = concat<Scalar>({column, r[0]}, product.rightOuter(v));
+    Scalar right = Value(copy.func) ? copy.func(at) : readRight(at);
     return sum(v) + product.multiply(readLeft(v, r[0]), right, r[0]);
   });
   Func result = p.func("result", vars, product.result.getElementType(),
                        [&](ArrayRef<Scalar> v) { return product.finish(sum(v)); });
   p.output(result, product.result);
 
-  if (isTiled())
+  if (isInPlace())
+    scheduleInPlace(sum, result);
+  else if (isTiled())
     scheduleTiles(sum, result);
   else
     scheduleRowSum(p, sum, depth, scheduleOutput(p, result, tile.lanes), tile.lanes,
                    product.longestSum);
-  if (!Value(copy))
-    return;
-  p.computeRoot(copy);
-  if (isTiled())
-    p.alignBounds(copy, 0, tile.columns());
-  SmallVector<Loop> loops = p.loops(copy);
-  p.vectorizeBy(loops[0], tile.lanes);
-  p.parallel(loops.back());
+  if (Value(copy.func))
+    scheduleRightCopy(copy);
+}
+
+/// A few columns of all rows at a time.
+void TiledProduct::scheduleInPlace(Func sum, Func result) {
+  constexpr int64_t kColumns = 8;
+  int64_t rows = product.result.getShape().drop_back().back();
+  SmallVector<Loop> out = p.loops(result);
+  auto [groups, column] = p.split(out[0], kColumns, TailStrategy::guard_with_if);
+  p.reorder({column, out[1], groups});
+  p.vectorize(column);
+  p.unroll(out[1]);
+  for (Loop loop : ArrayRef(out).drop_front(2))
+    p.parallel(loop);
+  scheduleSumsOfLanes(p, sum, p.extent(product.left, 0), groups, tile.lanes,
+                      {{0, kColumns}, {1, rows}}, product.longestSum);
 }
 
 /// A task is a few rows of tiles: they stay in cache, and the right operand's columns for all of

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -33,6 +34,19 @@ bool attn::isElementwiseOnTensors(Operation *op) {
 
 bool attn::isMove(Operation *op) {
   return isa_and_nonnull<tensor::ExpandShapeOp, tensor::CollapseShapeOp, TransposeOp>(op);
+}
+
+bool attn::isWeight(Value tensor) {
+  while (Operation *op = tensor.getDefiningOp()) {
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      return true;
+    if (!isMove(op))
+      return false;
+    tensor = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(tensor);
+  auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+  return function && function.getArgAttr(argument.getArgNumber(), kWeightAttr);
 }
 
 bool attn::isMoveOrSlice(Operation *op) {

@@ -108,8 +108,8 @@ static Value quantize(ImplicitLocOpBuilder &b, Value x, Value scale, Type type, 
   if (!isa<FloatType>(type))
     rounded = math::RoundEvenOp::create(b, rounded);
   // A scale rounded down would give more.
-  rounded = arith::MinimumFOp::create(b, rounded, real(b, largest));
-  rounded = arith::MaximumFOp::create(b, rounded, real(b, -largest));
+  rounded = arith::MinNumFOp::create(b, rounded, real(b, largest));
+  rounded = arith::MaxNumFOp::create(b, rounded, real(b, -largest));
   if (isa<FloatType>(type))
     return arith::TruncFOp::create(b, type, rounded);
   return arith::FPToSIOp::create(b, type, rounded);

@@ -31,6 +31,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/CSE.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/Format.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_ATTNFUSEATTENTION
@@ -255,9 +256,9 @@ static AttentionOp fuse(RewriterBase &rewriter, AttentionCore &core) {
 
 static void remarkFused(Location softmax, AttentionOp op, bool isOfTwoScores) {
   SmallString<16> scale;
-  op.getScale().toString(scale, /*FormatPrecision=*/6);
+  llvm::raw_svector_ostream(scale) << llvm::format("%.6g", op.getScale().convertToDouble());
   InFlightDiagnostic remark = emitRemark(softmax, "fused into attn.attention: scale ");
-  remark << scale.str();
+  remark << scale;
   if (isOfTwoScores)
     remark << ", two scores as one of concatenated dims";
   if (!op.getMask().empty())

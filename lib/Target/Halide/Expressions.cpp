@@ -19,6 +19,7 @@
 #include "attnc/Dialect/Halide/Halide.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -76,13 +77,55 @@ static Expr truncateFloat(H::Type type, Expr in) {
   return (H::cast(type, in) ^ one) ^ one;
 }
 
+/// What maxima and minima with constants promise of a number.
+struct Promise {
+  bool isAbove = false, isBelow = false, isNumber = false;
+};
+static Promise findPromise(Value number, double least, double most) {
+  Promise found;
+  while (Operation *op = number.getDefiningOp()) {
+    FloatAttr bound;
+    if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) &&
+        matchPattern(op->getOperand(1), m_Constant(&bound))) {
+      bool isMaximum = isa<arith::MaximumFOp, arith::MaxNumFOp>(op);
+      found.isAbove |= isMaximum && bound.getValueAsDouble() >= least;
+      found.isBelow |= !isMaximum && bound.getValueAsDouble() <= most;
+      found.isNumber |= isa<arith::MaxNumFOp, arith::MinNumFOp>(op);
+    } else if (!isa<StrictFloatOp>(op)) {
+      break;
+    }
+    number = op->getOperand(0);
+  }
+  return found;
+}
+
+/// Numbers beyond the range of `type` give its ends, and NaN 0.
+static Expr saturateFloat(H::Type type, Expr in, Value number) {
+  int bits = type.bits() - type.is_int(), mantissa = in.type().bits() == 32 ? 24 : 53;
+  double end = std::ldexp(1.0, bits), least = type.is_int() ? -end : 0;
+  double most = bits <= mantissa ? end - 1 : end - std::ldexp(1.0, bits - mantissa);
+  Promise promise = findPromise(number, least, most);
+  auto constant = [&](double x) { return H::Internal::make_const(in.type(), x); };
+  return readOnce(in, [&](Expr x) {
+    Expr inside = promise.isNumber ? x : blend(isNaN(x), constant(0), x);
+    inside = promise.isBelow ? inside : H::min(inside, constant(most));
+    inside = promise.isAbove ? inside : H::max(inside, constant(least));
+    Expr result = truncateFloat(type, inside);
+    return promise.isBelow || bits <= mantissa
+               ? result
+               : blend(strictLess(x, constant(end)) || isNaN(x), result, type.max());
+  });
+}
+
 static Expr translateFloatToInt(Operation *op, H::Type type, Expr in, bool isCoordinate) {
   if (type.is_bool())
     return {};
   if (isCoordinate)
     return H::cast(type, in);
-  return isa<arith::FPToSIOp>(op) ? truncateFloat(type, in)
-                                  : toSigned(truncateFloat(H::UInt(type.bits()), in));
+  Expr wide = widenHalf(in);
+  return isa<arith::FPToSIOp>(op)
+             ? saturateFloat(type, wide, op->getOperand(0))
+             : toSigned(saturateFloat(H::UInt(type.bits()), wide, op->getOperand(0)));
 }
 
 /// Between floats: shorter ones are widened to f32 and narrowed from there.
@@ -117,10 +160,11 @@ static Expr translateCast(Operation *op, Expr in, bool isCoordinate) {
 // All scalar ops
 //===----------------------------------------------------------------------===//
 
-Expr halide::translateScalarOp(Operation *op, ArrayRef<Expr> in, bool nowrap, bool isOnGpu) {
+Expr halide::translateScalarOp(Operation *op, ArrayRef<Expr> in, bool nowrap,
+                               const H::Target &target) {
   if (computesFloat8(op))
     return {};
-  Expr integer = translateInteger(op, in, nowrap);
+  Expr integer = translateInteger(op, in, nowrap, target);
   if (integer.defined())
     return integer;
   return llvm::TypeSwitch<Operation *, Expr>(op)
@@ -147,5 +191,5 @@ Expr halide::translateScalarOp(Operation *op, ArrayRef<Expr> in, bool nowrap, bo
       })
       .Case([&](StoreWhereOp) { return storeWhere(in[0], in[1]); })
       .Case([&](PromiseClampedOp) { return H::unsafe_promise_clamped(in[0], in[1], in[2]); })
-      .Default([&](Operation *) { return translateFloat(op, in, isOnGpu); });
+      .Default([&](Operation *) { return translateFloat(op, in, target); });
 }

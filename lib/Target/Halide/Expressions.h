@@ -25,7 +25,7 @@ std::optional<::Halide::Type> getHalideType(Type type);
 /// can't express the op. `nowrap` promises that integer arithmetic does not overflow, which lets
 /// Halide reason about bounds.
 ::Halide::Expr translateScalarOp(Operation *op, ArrayRef<::Halide::Expr> in, bool nowrap,
-                                 bool isOnGpu);
+                                 const ::Halide::Target &target);
 
 } // namespace mlir::halide
 

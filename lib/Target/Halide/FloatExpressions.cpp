@@ -163,6 +163,9 @@ static Expr translateFloatMinMax(Operation *op, Expr x, Expr y) {
   Expr a = widenHalf(x), b = widenHalf(y);
   Expr takeSecond = isMax ? strictLess(a, b) : strictLess(b, a);
   bool propagates = isa<arith::MaximumFOp, arith::MinimumFOp>(op);
+  std::optional<double> bound = H::Internal::as_const_float(y);
+  if (!propagates && bound && !std::isnan(*bound))
+    return blend(isMax ? strictLess(b, a) : strictLess(a, b), x, y);
   return blend(takeSecond || isNaN(propagates ? b : a), y, x);
 }
 
@@ -298,8 +301,27 @@ static Expr translateLog(math::LogOp op, Expr x) {
   return isApproximate(op) ? boundedLogF32(x) : logF32(x);
 }
 
-static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in, bool isOnGpu) {
-  bool isF32 = in[0].type().bits() == 32;
+/// Without SSE4.1, Halide rounds by way of integers: what they don't hold is whole, infinite or
+/// NaN.
+static Expr roundToEven(Expr x, const H::Target &target) {
+  if (target.arch != H::Target::X86 || target.has_feature(H::Target::SSE41))
+    return H::round(x);
+  Expr firstWhole = H::Internal::make_const(x.type(), x.type().bits() == 32 ? 0x1p23 : 0x1p52);
+  return blend(strictLess(H::abs(x), firstWhole), copySign(H::round(x), x), x);
+}
+
+/// Rounded once. A sum of a product would be two roundings, or one where LLVM contracts it; on GPUs
+/// it does.
+static Expr fuseMultiplyAdd(ArrayRef<Expr> in, const H::Target &target) {
+  H::Type type = in[0].type();
+  if (target.has_gpu_feature())
+    return in[0] * in[1] + in[2];
+  return H::Internal::Call::make(type, type.bits() == 32 ? "llvm.fma.f32" : "llvm.fma.f64",
+                                 {in[0], in[1], in[2]}, H::Internal::Call::PureExtern);
+}
+
+static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in, const H::Target &target) {
+  bool isF32 = in[0].type().bits() == 32, isOnGpu = target.has_gpu_feature();
   if (callsLibm(op, isF32, isOnGpu))
     return callLibm(op, in);
   return llvm::TypeSwitch<Operation *, Expr>(op)
@@ -322,15 +344,15 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in, bool isOnGpu
       .Case([&](arith::NegFOp) { return negate(in[0]); })
       .Case([&](math::SqrtOp) { return H::sqrt(in[0]); })
       .Case([&](math::RsqrtOp) { return H::Internal::make_one(in[0].type()) / H::sqrt(in[0]); })
-      // Halide has no fma; LLVM contracts this where the target has one.
-      .Case([&](math::FmaOp) { return in[0] * in[1] + in[2]; })
+      .Case([&](math::FmaOp) { return fuseMultiplyAdd(in, target); })
       .Case([&](math::FloorOp) { return H::floor(in[0]); })
       .Case([&](math::CeilOp) { return H::ceil(in[0]); })
       .Case([&](math::TruncOp) { return H::trunc(in[0]); })
-      .Case([&](math::RoundEvenOp) { return H::round(in[0]); })
+      .Case([&](math::RoundEvenOp) { return roundToEven(in[0], target); })
       .Case([&](math::RoundOp) { return roundAwayFromZero(in[0]); })
-      .Case([&](math::AbsFOp) { // Halide's of f64 gives -0 for 0
-        return isF32 ? H::abs(in[0]) : copySign(in[0], H::Internal::make_one(in[0].type()));
+      .Case([&](math::AbsFOp) { // Halide's gives -0 for it in f64, and on GPUs
+        return isF32 && !isOnGpu ? H::abs(in[0])
+                                 : copySign(in[0], H::Internal::make_one(in[0].type()));
       })
       .Case([&](math::CopySignOp) { return copySign(in[0], in[1]); })
       .Case([&](math::IsNaNOp) { return isNaN(in[0]); })
@@ -339,7 +361,7 @@ static Expr translateMathF32OrF64(Operation *op, ArrayRef<Expr> in, bool isOnGpu
       .Default([](Operation *) { return Expr(); });
 }
 
-Expr halide::translateFloat(Operation *op, ArrayRef<Expr> in, bool isOnGpu) {
+Expr halide::translateFloat(Operation *op, ArrayRef<Expr> in, const H::Target &target) {
   if (in.empty() || !in[0].type().is_float())
     return {};
   if (auto compare = dyn_cast<arith::CmpFOp>(op))
@@ -347,7 +369,7 @@ Expr halide::translateFloat(Operation *op, ArrayRef<Expr> in, bool isOnGpu) {
   if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op))
     return translateFloatMinMax(op, in[0], in[1]);
   SmallVector<Expr> wide = llvm::map_to_vector(in, widenHalf);
-  Expr result = translateMathF32OrF64(op, wide, isOnGpu);
+  Expr result = translateMathF32OrF64(op, wide, target);
   if (!result.defined() || result.type().is_bool())
     return result;
   return convertFloat(in[0].type(), result);

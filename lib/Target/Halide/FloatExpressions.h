@@ -24,7 +24,8 @@ bool assumesNoNaN(Operation *op);
 ::Halide::Expr convertFloat(::Halide::Type type, ::Halide::Expr e, bool isTested = true);
 
 /// Translates an op on floats; undefined for other ops. A GPU has its own functions.
-::Halide::Expr translateFloat(Operation *op, ArrayRef<::Halide::Expr> in, bool isOnGpu);
+::Halide::Expr translateFloat(Operation *op, ArrayRef<::Halide::Expr> in,
+                              const ::Halide::Target &target);
 
 } // namespace mlir::halide
 

@@ -186,7 +186,24 @@ static Expr translateIntegerMinMax(Operation *op, Expr a, Expr b) {
   return toSigned(H::min(toUnsigned(a), toUnsigned(b)));
 }
 
-Expr halide::translateInteger(Operation *op, ArrayRef<Expr> in, bool nowrap) {
+/// Halide's sources for OpenCL call a function that they lack.
+static Expr countOnes(Expr x, const H::Target &target) {
+  if (!target.has_feature(H::Target::OpenCL))
+    return H::cast(x.type(), H::popcount(x));
+  int bits = x.type().bits();
+  auto repeat = [&](uint64_t byte) {
+    return H::Internal::make_const(H::UInt(bits),
+                                   (byte * 0x0101010101010101) & (~UINT64_C(0) >> (64 - bits)));
+  };
+  Expr counts = toUnsigned(x);
+  counts = counts - ((counts >> 1) & repeat(0x55));
+  counts = (counts & repeat(0x33)) + ((counts >> 2) & repeat(0x33));
+  counts = (counts + (counts >> 4)) & repeat(0x0f);
+  return toSigned((counts * repeat(0x01)) >> (bits - 8));
+}
+
+Expr halide::translateInteger(Operation *op, ArrayRef<Expr> in, bool nowrap,
+                              const H::Target &target) {
   return llvm::TypeSwitch<Operation *, Expr>(op)
       .Case<arith::AddIOp, arith::SubIOp, arith::MulIOp>(
           [&](auto) { return translateOverflowing(op, in[0], in[1], nowrap); })
@@ -201,7 +218,7 @@ Expr halide::translateInteger(Operation *op, ArrayRef<Expr> in, bool nowrap) {
           [&](auto) { return translateIntegerMinMax(op, in[0], in[1]); })
       .Case([&](arith::CmpIOp compare) { return translateCmpI(compare, in[0], in[1]); })
       .Case([&](math::AbsIOp) { return H::cast(in[0].type(), H::abs(in[0])); })
-      .Case([&](math::CtPopOp) { return H::cast(in[0].type(), H::popcount(in[0])); })
+      .Case([&](math::CtPopOp) { return countOnes(in[0], target); })
       .Case([&](ModOp) { return in[0] % in[1]; })
       .Default([](Operation *) { return Expr(); });
 }

@@ -21,7 +21,8 @@ namespace mlir::halide {
 
 /// Translates an op from integers to integers; undefined for other ops. `nowrap` promises that
 /// nothing overflows.
-::Halide::Expr translateInteger(Operation *op, ArrayRef<::Halide::Expr> in, bool nowrap);
+::Halide::Expr translateInteger(Operation *op, ArrayRef<::Halide::Expr> in, bool nowrap,
+                                const ::Halide::Target &target);
 
 } // namespace mlir::halide
 

@@ -18,9 +18,9 @@ using namespace mlir::halide;
 namespace H = ::Halide;
 
 Translator::Translator(PipelineOp pipeline, const H::Target &target)
-    : pipeline(pipeline), isOnGpu(target.has_gpu_feature()),
-      convertsF16(target.has_feature(H::Target::F16C) && !isOnGpu),
-      roundsToBF16(hasBF16Instructions(target) && !isOnGpu) {}
+    : pipeline(pipeline), target(target),
+      convertsF16(target.has_feature(H::Target::F16C) && !target.has_gpu_feature()),
+      roundsToBF16(hasBF16Instructions(target) && !target.has_gpu_feature()) {}
 
 LogicalResult Translator::translate() {
   collectCoordinateOps();
@@ -270,7 +270,7 @@ LogicalResult Translator::translateScalar(Operation *op) {
   else if (roundsToBF16 && isRoundingToBF16(op))
     result = roundBF16(operands[0]);
   else
-    result = translateScalarOp(op, operands, isCoordinate, isOnGpu);
+    result = translateScalarOp(op, operands, isCoordinate, target);
   if (!result.defined())
     return op->emitError("expected an op that Halide can express, found '")
            << op->getName() << "' on " << op->getOperandTypes();

@@ -68,10 +68,15 @@ static bool isBareAvx512(const H::Target &target) {
 static std::string getRefusal(StringRef feature) {
   constexpr StringLiteral gpus[] = {"metal", "vulkan",  "webgpu", "d3d12",
                                     "hvx",   "hexagon", "spirv"},
-                          tools[] = {"trace_", "fuzz_", "c_plus_plus", "profile"};
+                          vectors[] = {"sve", "rvv", "vector_bits_"},
+                          tools[] = {"trace_", "fuzz_", "c_plus_plus", "profile",
+                                     "check_unsafe_promises"};
   auto begins = [&](StringRef prefix) { return feature.starts_with(prefix); };
   if (llvm::any_of(gpus, begins))
     return "expected cuda or opencl for a GPU, found '" + feature.str() + "'";
+  if (llvm::any_of(vectors, begins))
+    return "expected vectors of a fixed length, as arm-64 has them without it, found '" +
+           feature.str() + "'";
   if (llvm::any_of(tools, begins))
     return "expected features of a CPU or a GPU, found '" + feature.str() + "'";
   return "";

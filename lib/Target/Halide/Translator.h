@@ -76,7 +76,7 @@ private:
   std::vector<::Halide::Expr> getExprs(ValueRange values);
 
   PipelineOp pipeline;
-  bool isOnGpu;
+  ::Halide::Target target;
   /// Whether the processor has instructions that convert f16, and that round to bf16.
   bool convertsF16, roundsToBF16;
   DenseMap<Value, ::Halide::Expr> exprs;

@@ -45,12 +45,9 @@ static int read_strides(const attnc_tensor *spec, const DLTensor *tensor, int64_
     if (strides[i] > INT32_MAX || strides[i] < -INT32_MAX)
       return REFUSE(spec->name, {"expected dim ", &index},
                     {" to have a stride within 31 bits, found ", &strides[i]});
-    /* Below 2^31 each, and refused when the product exceeds it. */
-    compact *= extent;
-    if (compact > INT32_MAX && !tensor->strides)
-      return REFUSE(spec->name, {"expected at most 2147483647 elements, found more", 0});
+    compact *= extent; /* below 2^31 each */
     if (compact > INT32_MAX)
-      compact = INT32_MAX;
+      return REFUSE(spec->name, {"expected at most 2147483647 elements, found more", 0});
   }
   return 0;
 }

@@ -27,6 +27,9 @@ bool isElementwiseOnTensors(Operation *op);
 
 /// Whether `op` gives the elements of its operand in another shape or order.
 bool isMove(Operation *op);
+/// Whether a tensor belongs to the model: a constant, or an argument bound to a weight, perhaps
+/// moved.
+bool isWeight(Value tensor);
 
 /// Whether `op` is a move or a slice that keeps the rank of its source.
 bool isMoveOrSlice(Operation *op);

@@ -13,11 +13,8 @@
 #include "Batches.h"
 #include "Stage.h"
 
-#include "attnc/Dialect/Attn/Attributes.h"
-
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -26,20 +23,7 @@ bool attn::isScoreSource(Operation *op) {
   return isa<ScoreOp, ModifyScoreOp, MaskOp, MatmulOp>(op);
 }
 
-/// A matrix that the model knows belongs to a layer: it holds no keys.
-static bool isWeight(Value tensor) {
-  while (Operation *op = tensor.getDefiningOp()) {
-    if (op->hasTrait<OpTrait::ConstantLike>())
-      return true;
-    if (!isMove(op))
-      return false;
-    tensor = op->getOperand(0);
-  }
-  auto argument = cast<BlockArgument>(tensor);
-  auto function = dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-  return function && function.getArgAttr(argument.getArgNumber(), kWeightAttr);
-}
-
+/// Weights hold no keys: such a product is a layer.
 static bool mayBeScore(MatmulOp op) {
   bool isShared = rankOf(op.getRight()) == 2;
   return !(isShared && (rankOf(op.getLeft()) > 2 || isWeight(op.getRight()))) && haveKnownFront(op);

@@ -114,6 +114,19 @@ static void overlaps(void) {
     }
 }
 
+/* Rows between those of another tensor are separate from it; shifted by an element they are not. */
+static void interleaved(void) {
+  for (int past = columns - 1; past <= columns + 1; ++past) {
+    tensors[0].data = data[2];
+    tensors[2].data = data[2] + past;
+    strides[0][0] = strides[2][0] = 2 * columns;
+    if (past == columns)
+      check(twice_call(NULL, pointers) == 0, "rows between rows");
+    else
+      expect(-1, "context: expected memory separate from query, found an overlap");
+  }
+}
+
 static void wrong_kinds(void) {
   pointers[1] = NULL;
   expect(-1, "key: expected a tensor, found a null pointer");
@@ -154,6 +167,10 @@ static void wrong_dims(void) {
     shapes[i][0] = 1 << 30;
     tensors[i].strides = NULL;
   }
+  expect(-1, "query: expected at most 2147483647 elements, found more");
+  for (int i = 0; i < 3; ++i)
+    shapes[i][0] = 1 << 30;
+  strides[0][0] = 0;
   expect(-1, "query: expected at most 2147483647 elements, found more");
 }
 
@@ -346,6 +363,7 @@ int main(void) {
   for (int i = 0; i < 3; ++i)
     wrong_tensor(i);
   overlaps();
+  interleaved();
   wrong_kinds();
   wrong_dims();
   wrong_memory();
