@@ -8,6 +8,7 @@
 #include "attnc/Dialect/Attn/LinearSchedules.h"
 
 #include "attnc/Dialect/Attn/ConstantBytes.h"
+#include "attnc/Dialect/Attn/Elements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -93,6 +94,18 @@ static RegisterTile getRegisterTile(LinearOp op, const CpuInfo &cpu, int64_t lan
                                                   features % (3 * lanes) == 0 &&
                                                   !(heads && fitsPanels(heads, 2 * lanes));
   return hasAVX && areThree ? RegisterTile{4, 3} : RegisterTile{6, 2};
+}
+
+bool attn::takeAsMatmul(RewriterBase &rewriter, LinearOp op) {
+  auto transpose = op.getWeight().getDefiningOp<TransposeOp>();
+  Type element = op.getType().getElementType();
+  if (!transpose || isWeight(transpose) || op.getBias() || !(element.isF32() || element.isF64()))
+    return false;
+  rewriter.setInsertionPoint(op);
+  rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), op.getInput(), transpose.getInput());
+  if (transpose->use_empty())
+    rewriter.eraseOp(transpose);
+  return true;
 }
 
 /// A single row has its own kernel. Packing weights in the call costs more than the product of a

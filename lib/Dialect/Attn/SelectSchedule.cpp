@@ -112,6 +112,11 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
     CpuInfo cpu = CpuInfo::fromTarget(target);
     std::optional<GpuInfo> gpu = GpuInfo::fromTarget(target);
     bool isValid = succeeded(verifyExpectedQLen(getOperation()));
+    IRRewriter rewriter(&getContext());
+    getOperation().walk([&](LinearOp op) {
+      if (!gpu && !op.getSchedule())
+        takeAsMatmul(rewriter, op);
+    });
     // How heads are stored, which attention's depend on, follows from those of linear layers.
     getOperation().walk([&](LinearOp op) {
       if (op.getSchedule())

@@ -519,6 +519,9 @@ LogicalResult GraphImporter::addResults() {
     if (!tensor)
       return emitError(loc) << "output '" << output.name() << "': no node computes it";
     Value value = materialize(body, tensor);
+    if (output.type().tensor_type().elem_type() == ::onnx::TensorProto::UINT8)
+      return emitError(loc) << "output '" << output.name()
+                            << "': " << describeUnsupported(::onnx::TensorProto::UINT8);
     if (output.type().has_tensor_type() && output.type().tensor_type().has_shape()) {
       FailureOr<RankedTensorType> type = getType(output);
       if (failed(type))

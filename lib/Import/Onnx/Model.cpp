@@ -191,6 +191,8 @@ Type imports::getElementType(int32_t dataType, MLIRContext *context) {
   }
 }
 
+Type imports::getByteType(MLIRContext *context) { return IntegerType::get(context, 32); }
+
 std::string imports::getDataTypeName(int32_t dataType) {
   if (::onnx::TensorProto_DataType_IsValid(dataType))
     return ::onnx::TensorProto_DataType_Name(static_cast<::onnx::TensorProto_DataType>(dataType));
@@ -198,9 +200,11 @@ std::string imports::getDataTypeName(int32_t dataType) {
 }
 
 std::string imports::describeUnsupported(int32_t dataType) {
-  bool isUnsigned = dataType == TensorProto::UINT8 || dataType == TensorProto::UINT16;
-  return "element type " + getDataTypeName(dataType) + " is not supported" +
-         (isUnsigned ? "; quantized numbers may be INT8 or INT16" : "");
+  StringRef advice = dataType == TensorProto::UINT8
+                         ? "; inputs and results of quantized numbers may be INT8 or INT16"
+                     : dataType == TensorProto::UINT16 ? "; quantized numbers may be INT8 or INT16"
+                                                       : "";
+  return "element type " + getDataTypeName(dataType) + " is not supported" + advice.str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -230,6 +234,7 @@ static std::string packTyped(const TensorProto &tensor) {
     return packField<int32_t>(tensor.int32_data());
   case TensorProto::BOOL:
   case TensorProto::INT8:
+  case TensorProto::UINT8:
     return packField<int8_t>(tensor.int32_data());
   default: // two bytes of bits
     return packField<uint16_t>(tensor.int32_data());
@@ -349,7 +354,8 @@ static ElementsAttr makeWeight(RankedTensorType type, StringRef name,
 FailureOr<ElementsAttr> imports::getElements(const TensorProto &tensor, const Model &model,
                                              MLIRContext *context, Report error) {
   auto fail = [&] { return error() << "tensor '" << tensor.name() << "': "; };
-  Type element = getElementType(tensor.data_type(), context);
+  bool isByte = tensor.data_type() == TensorProto::UINT8;
+  Type element = isByte ? getByteType(context) : getElementType(tensor.data_type(), context);
   if (!element)
     return fail() << describeUnsupported(tensor.data_type());
   SmallVector<int64_t> shape(tensor.dims().begin(), tensor.dims().end());
@@ -359,13 +365,19 @@ FailureOr<ElementsAttr> imports::getElements(const TensorProto &tensor, const Mo
                   << llvm::join(llvm::map_range(shape, [](int64_t n) { return std::to_string(n); }),
                                 "x");
   auto type = RankedTensorType::get(shape, element);
-  int64_t width = std::max(element.getIntOrFloatBitWidth() / 8, 1u);
+  int64_t width = isByte ? 1 : std::max(element.getIntOrFloatBitWidth() / 8, 1u);
   auto data = readData(tensor, type.getNumElements() * width, model, fail);
   if (failed(data))
     return failure();
   ArrayRef<char> bytes((*data)->getBufferStart(), (*data)->getBufferSize());
   if (isWeight(type) && !isSplat(bytes, width))
     return makeWeight(type, tensor.name(), std::move(*data));
+  if (isByte) {
+    std::vector<int32_t> wide;
+    for (char byte : bytes)
+      wide.push_back(uint8_t(byte));
+    return ElementsAttr(DenseElementsAttr::get(type, ArrayRef(wide)));
+  }
   if (!element.isInteger(1))
     return ElementsAttr(DenseElementsAttr::getFromRawBuffer(type, bytes));
   return ElementsAttr(DenseElementsAttr::get(

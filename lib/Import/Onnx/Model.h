@@ -46,6 +46,8 @@ constexpr llvm::StringLiteral kAddressable =
 
 /// The MLIR type of an ONNX element type; null where there is none.
 Type getElementType(int32_t dataType, MLIRContext *context);
+/// The type of UINT8 within a graph: MLIR's arith has no unsigned types, and i32 holds all of it.
+Type getByteType(MLIRContext *context);
 
 /// ONNX's name of an element type: `FLOAT16`.
 std::string getDataTypeName(int32_t dataType);

@@ -4,17 +4,99 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Integers that stand for floats: less a zero point, times a scale. Models in QDQ form convert them
-// to floats before each `MatMul`, which computes in floats.
+// to floats before each `MatMul`; others multiply integers, which is done in floats, too: their
+// sums are exact up to 2^24. Constants become floats here, so that layers have weights like others.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Importer.h"
 
+#include "attnc/Dialect/Attn/ConstantBytes.h"
+
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::imports;
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static std::vector<float> readAs(ElementsAttr constant, ArrayRef<char> bytes) {
+  std::vector<float> numbers(constant.getNumElements());
+  size_t step = constant.isSplat() ? 0 : sizeof(T);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    T number;
+    std::memcpy(&number, bytes.data() + i * step, sizeof(T));
+    numbers[i] = float(number);
+  }
+  return numbers;
+}
+
+/// The numbers of a constant; none if `tensor` is none, or of another type.
+static std::optional<std::vector<float>> readNumbers(Node &node, const TensorRef &tensor) {
+  ElementsAttr constant;
+  if (!matchPattern(node.materialize(tensor), m_Constant(&constant)))
+    return std::nullopt;
+  ArrayRef<char> bytes = getConstantBytes(constant);
+  if (tensor->element.isF32())
+    return readAs<float>(constant, bytes);
+  if (tensor->element.isInteger(8))
+    return readAs<int8_t>(constant, bytes);
+  if (tensor->element.isInteger(16))
+    return readAs<int16_t>(constant, bytes);
+  if (tensor->element.isInteger(32))
+    return readAs<int32_t>(constant, bytes);
+  return std::nullopt;
+}
+
+/// How many elements of `tensor`, row-major, have one element of a factor: all, or those of one
+/// index along `dim`; none if it is no such factor.
+static std::optional<int64_t> countOfFactor(const TensorRef &tensor, size_t factors, int64_t dim) {
+  ArrayRef<int64_t> shape = tensor->getType().getShape();
+  if (factors == 1)
+    return std::max<int64_t>(ShapedType::getNumElements(shape), 1);
+  if (dim < 0 || dim >= int64_t(shape.size()) || shape[dim] != int64_t(factors) || factors == 0)
+    return std::nullopt;
+  return std::max<int64_t>(ShapedType::getNumElements(shape.drop_front(dim + 1)), 1);
+}
+
+/// (tensor - zero) · scale of constants as a constant in f32; null if they aren't. `scale` and
+/// `zero` are null, one number, or one for each index along `dim`.
+static TensorRef foldFloats(Node &node, const TensorRef &tensor, const TensorRef &scale,
+                            const TensorRef &zero, int64_t dim) {
+  auto isFactor = [](const TensorRef &factor) { return !factor || factor->getRank() <= 1; };
+  if (!isFactor(scale) || !isFactor(zero))
+    return nullptr;
+  std::optional<std::vector<float>> numbers = readNumbers(node, tensor);
+  std::vector<float> one{1}, none{0};
+  auto scales = scale ? readNumbers(node, scale) : one,
+       zeros = zero ? readNumbers(node, zero) : none;
+  if (!numbers || !scales || !zeros)
+    return nullptr;
+  auto perScale = countOfFactor(tensor, scales->size(), dim),
+       perZero = countOfFactor(tensor, zeros->size(), dim);
+  if (!perScale || !perZero)
+    return nullptr;
+  for (auto [i, number] : llvm::enumerate(*numbers))
+    number = (number - (*zeros)[i / *perZero % zeros->size()]) *
+             (*scales)[i / *perScale % scales->size()];
+  auto type = RankedTensorType::get(tensor->getType().getShape(), node.body.b.getF32Type());
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(numbers->data()),
+                       numbers->size() * sizeof(float));
+  if (!isWeight(type))
+    return makeConstant(node.body, DenseElementsAttr::getFromRawBuffer(type, bytes));
+  auto blob = HeapAsmResourceBlob::allocate(bytes.size(), sizeof(float));
+  llvm::copy(bytes, blob.getMutableData().begin());
+  return makeConstant(node.body, DenseResourceElementsAttr::get(type, "weight", std::move(blob)));
+}
+
+//===----------------------------------------------------------------------===//
+// QuantizeLinear and DequantizeLinear
+//===----------------------------------------------------------------------===//
 
 /// Scales or zero points, a number for each block of `size` elements along `dim`, repeated for each
 /// element.
@@ -41,6 +123,8 @@ static FailureOr<TensorRef> getFactor(Node &node, int index) {
   TensorRef input = node.input(0), factor = node.input(index);
   if (!factor || factor->getRank() == 0)
     return factor;
+  if (factor->isSingle())
+    return makeReshape(node.body, factor, {});
   FailureOr<int64_t> dim = node.getDim(node.getInt("axis", 1), input->getRank());
   if (failed(dim))
     return failure();
@@ -73,6 +157,12 @@ static LogicalResult importDequantize(Node &node) {
   if (failed(given))
     return failure();
   Type scale = node.input(1)->element, type = *given ? *given : scale;
+  if (type.isF32() && scale.isF32()) {
+    int64_t rank = node.input(0)->getRank(), axis = node.getInt("axis", 1);
+    if (TensorRef folded = foldFloats(node, node.input(0), node.input(1), node.input(2),
+                                      axis < 0 ? axis + rank : axis))
+      return node.setOutput(folded);
+  }
   FailureOr<TensorRef> result =
       applyElementwise(node, *operands, type, [=](Body &at, ArrayRef<Value> x) -> Value {
         Type i32 = at.b.getI32Type();
@@ -85,44 +175,201 @@ static LogicalResult importDequantize(Node &node) {
   return failed(result) ? failure() : node.setOutput(*result);
 }
 
-/// The nearest integer, ties to even, within the range of the type.
+/// The least and the largest of the integers that a type holds as quantized numbers.
+static std::pair<double, double> getRange(Type type) {
+  if (type.isInteger(8))
+    return {-128, 127};
+  if (type.isInteger(16))
+    return {-32768, 32767};
+  return {0, 255};
+}
+
+/// The nearest integer to `x`, ties to even, and `zero` more; within the range of `type`.
+static Value quantize(Body &at, Value x, Value zero, Type type) {
+  auto [least, most] = getRange(type);
+  Value number = at.make<math::RoundEvenOp>(x);
+  if (zero)
+    number = at.make<arith::AddFOp>(number, zero);
+  number = at.make<arith::MaximumFOp>(number, floatConstant(at, number.getType(), least));
+  number = at.make<arith::MinimumFOp>(number, floatConstant(at, number.getType(), most));
+  return castScalar(at, number, type);
+}
+
+/// The type of a QuantizeLinear's result; UINT8 if the node names none.
+static FailureOr<Type> getQuantizedType(Node &node) {
+  Type byte = getByteType(node.model.context);
+  if (node.input(2))
+    return node.input(2)->element;
+  const auto *given = node.getAttribute("output_dtype");
+  if (!given || given->i() == 0 || given->i() == ::onnx::TensorProto::UINT8)
+    return byte;
+  return node.getType("output_dtype");
+}
+
 static LogicalResult importQuantize(Node &node) {
-  FailureOr<Type> given = node.getType("output_dtype");
-  if (failed(given))
+  FailureOr<Type> found = getQuantizedType(node);
+  if (failed(found))
     return failure();
-  Type type = node.input(2) ? node.input(2)->element : *given;
-  if (!type)
-    return node.error() << "expected a zero point of i8 or i16, or their output_dtype, as the "
-                           "result is uint8 without one";
-  if (!type.isInteger(8) && !type.isInteger(16))
-    return node.error() << "expected a zero point of i8 or i16, found " << type;
+  Type type = *found;
+  if (!type.isInteger(8) && !type.isInteger(16) && type != getByteType(node.model.context))
+    return node.error() << "expected quantized numbers of i8, i16 or UINT8, found " << type;
   FailureOr<SmallVector<TensorRef>> operands = getOperands(node);
   if (failed(operands))
     return failure();
-  double most = type.isInteger(8) ? 127 : 32767;
   FailureOr<TensorRef> result =
       applyElementwise(node, *operands, type, [=](Body &at, ArrayRef<Value> x) -> Value {
         Type f32 = at.b.getF32Type();
         Value quotient =
             at.make<arith::DivFOp>(castScalar(at, x[0], f32), castScalar(at, x[1], f32));
-        Value number = at.make<math::RoundEvenOp>(quotient);
-        if (x.size() > 2)
-          number = at.make<arith::AddFOp>(number, castScalar(at, x[2], f32));
-        number = at.make<arith::MaximumFOp>(number, floatConstant(at, f32, -most - 1));
-        number = at.make<arith::MinimumFOp>(number, floatConstant(at, f32, most));
-        return castScalar(at, number, type);
+        return quantize(at, quotient, x.size() > 2 ? castScalar(at, x[2], f32) : Value(), type);
       });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
+/// The scale and zero point that map the range of all numbers, and 0, to 0 to 255.
+static LogicalResult importDynamicQuantize(Node &node) {
+  TensorRef input = node.input(0);
+  if (!input->element.isF32())
+    return node.error() << "expected f32, found " << input->element;
+  auto all = llvm::to_vector(llvm::seq<int64_t>(0, input->getRank()));
+  auto reduce = [&](ReduceKind kind) {
+    return makeReduce(node.body, input, kind, all, /*keep=*/false);
+  };
+  TensorRef least = reduce(ReduceKind::min), most = reduce(ReduceKind::max);
+  Type byte = getByteType(node.model.context), f32 = input->element;
+  auto withZero = [=](Body &at, Value least, Value most) {
+    Value zero = floatConstant(at, f32, 0);
+    return std::pair<Value, Value>(at.make<arith::MinimumFOp>(least, zero),
+                                   at.make<arith::MaximumFOp>(most, zero));
+  };
+  FailureOr<TensorRef> scale =
+      applyElementwise(node, {least, most}, f32, [&](Body &at, ArrayRef<Value> x) -> Value {
+        auto [low, high] = withZero(at, x[0], x[1]);
+        Value steps =
+            at.make<arith::DivFOp>(at.make<arith::SubFOp>(high, low), floatConstant(at, f32, 255));
+        Value isZero = at.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, low, high);
+        return at.make<arith::SelectOp>(isZero, floatConstant(at, f32, 1), steps);
+      });
+  if (failed(scale))
+    return failure();
+  FailureOr<TensorRef> zero =
+      applyElementwise(node, {least, most, *scale}, byte, [&](Body &at, ArrayRef<Value> x) {
+        Value low = withZero(at, x[0], x[1]).first;
+        return quantize(at, at.make<arith::DivFOp>(at.make<arith::NegFOp>(low), x[2]), Value(),
+                        byte);
+      });
+  if (failed(zero))
+    return failure();
+  FailureOr<TensorRef> result =
+      applyElementwise(node, {input, *scale, *zero}, byte, [&](Body &at, ArrayRef<Value> x) {
+        return quantize(at, at.make<arith::DivFOp>(x[0], x[1]), castScalar(at, x[2], f32), byte);
+      });
+  if (failed(result))
+    return failure();
+  node.setOutput(0, *result);
+  node.setOutput(1, *scale);
+  node.setOutput(2, *zero);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products of integers
+//===----------------------------------------------------------------------===//
+
+/// A factor of a product less its zero point, in f32; zero points are one, or one for each index
+/// along `dim`.
+static FailureOr<TensorRef> getFactorOfProduct(Node &node, int index, int zeroIndex, int64_t dim) {
+  TensorRef tensor = node.input(index), zero = node.input(zeroIndex);
+  Type f32 = node.body.b.getF32Type();
+  if (TensorRef folded = foldFloats(node, tensor, /*scale=*/nullptr, zero, dim))
+    return folded;
+  if (!zero)
+    return castTensor(node.body, tensor, f32);
+  if (zero->getRank() == 1 && getStatic(zero->sizes[0]) != 1) {
+    SmallVector<OpFoldResult> sizes(tensor->getRank() - dim, fixedSize(node, 1));
+    sizes[0] = zero->sizes[0];
+    zero = makeReshape(node.body, zero, sizes);
+  }
+  return applyElementwise(node, {tensor, zero}, f32, [=](Body &at, ArrayRef<Value> x) -> Value {
+    Type i32 = at.b.getI32Type();
+    Value number = castScalar(at, x[0], i32), less = castScalar(at, x[1], i32);
+    return castScalar(at, at.make<arith::SubIOp>(number, less), f32);
+  });
+}
+
+static LogicalResult setSums(Node &node, FailureOr<TensorRef> product) {
+  if (failed(product))
+    return failure();
+  return node.setOutput(castTensor(node.body, *product, node.body.b.getI32Type()));
+}
+
+static LogicalResult importMatMulInteger(Node &node) {
+  auto lastDim = [&](int index, int64_t back) {
+    return std::max<int64_t>(node.input(index)->getRank() - back, 0);
+  };
+  FailureOr<TensorRef> left = getFactorOfProduct(node, 0, 2, lastDim(0, 2)),
+                       right = getFactorOfProduct(node, 1, 3, lastDim(1, 1));
+  if (failed(left) || failed(right))
+    return failure();
+  return setSums(node, PartNode(node, "MatMul", {*left, *right}).import());
+}
+
+static LogicalResult importConvInteger(Node &node) {
+  FailureOr<TensorRef> input = getFactorOfProduct(node, 0, 2, 0),
+                       weight = getFactorOfProduct(node, 1, 3, 0);
+  if (failed(input) || failed(weight))
+    return failure();
+  PartNode conv(node, "Conv", {*input, *weight});
+  for (StringRef name : {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
+    conv.take(name);
+  return setSums(node, conv.import());
+}
+
+/// Floats of an operand of QLinearMatMul: of one scale, or of one for each row of the first or
+/// column of the second.
+static FailureOr<TensorRef> dequantizePart(Node &node, int index, int64_t axis) {
+  return PartNode(node, "DequantizeLinear",
+                  {node.input(index), node.input(index + 1), node.input(index + 2)})
+      .set("axis", axis)
+      .import();
+}
+
+static LogicalResult importQLinearMatMul(Node &node) {
+  FailureOr<TensorRef> left = dequantizePart(node, 0, -2), right = dequantizePart(node, 3, -1);
+  if (failed(left) || failed(right))
+    return failure();
+  FailureOr<TensorRef> product = PartNode(node, "MatMul", {*left, *right}).import();
+  if (failed(product))
+    return failure();
+  FailureOr<TensorRef> result =
+      PartNode(node, "QuantizeLinear", {*product, node.input(6), node.input(7)})
+          .set("axis", int64_t(-2))
+          .import();
   return failed(result) ? failure() : node.setOutput(*result);
 }
 
 ArrayRef<OpEntry> imports::getQuantizeOps() {
   static const OpEntry entries[] = {
       {"",
+       "ConvInteger",
+       "iii?i?",
+       "x",
+       {{"auto_pad", String},
+        {"dilations", Ints},
+        {"group", Int},
+        {"kernel_shape", Ints},
+        {"pads", Ints},
+        {"strides", Ints}},
+       importConvInteger},
+      {"",
        "DequantizeLinear",
        "ifi?",
        "x",
        {{"axis", Int}, {"block_size", Int}, {"output_dtype", Int}},
        importDequantize},
+      {"", "DynamicQuantizeLinear", "f", "xx?x?", {}, importDynamicQuantize},
+      {"", "MatMulInteger", "iii?i?", "x", {}, importMatMulInteger},
+      {"", "QLinearMatMul", "ifiififi", "x", {}, importQLinearMatMul},
       {"",
        "QuantizeLinear",
        "ffi?",

@@ -296,12 +296,11 @@ func.func @linear_panels(%x: tensor<2x128x48xf32>) -> (tensor<2x128x48xf32>, ten
 // NARROW: schedule([#attn.linear<row_tile = 2, vectors = 4, vector_width = 8, row_block = 128, packed = false, max_rows = 128>, #attn.linear<row_tile = 6, vectors = 2, vector_width = 8, row_block = 96>])
 // WIDE: schedule([#attn.linear<{{.*}} row_block = 16, packed = false>])
 // WIDE: schedule([#attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>])
-func.func @linear_in_place(%x: tensor<?x48xf32>, %w: tensor<4x48xf32>, %y: tensor<16x48xbf16>, %v: tensor<4x48xbf16>)
+func.func @linear_in_place(%x: tensor<?x48xf32>, %w: tensor<4x48xf32>, %y: tensor<16x48xbf16>, %v: tensor<4x48xbf16>, %u: tensor<48x4xf32>)
     -> (tensor<?x4xf32>, tensor<16x4xbf16>, tensor<?x48xf32>) {
   %a = attn.linear %x, %w : tensor<?x48xf32>, tensor<4x48xf32> -> tensor<?x4xf32>
   %b = attn.linear %y, %v : tensor<16x48xbf16>, tensor<4x48xbf16> -> tensor<16x4xbf16>
-  %t = attn.transpose %w [1, 0] : tensor<4x48xf32> -> tensor<48x4xf32>
-  %c = attn.linear %a, %t : tensor<?x4xf32>, tensor<48x4xf32> -> tensor<?x48xf32>
+  %c = attn.linear %a, %u : tensor<?x4xf32>, tensor<48x4xf32> -> tensor<?x48xf32>
   return %a, %b, %c : tensor<?x4xf32>, tensor<16x4xbf16>, tensor<?x48xf32>
 }
 
@@ -423,4 +422,20 @@ func.func @decode_pages(%four: tensor<1x32x1x128xf32>, %two: tensor<1x16x1x128xf
   %a = attn.attention %four, %pool, %pool pages(%table : tensor<1x128xi32>) : tensor<1x32x1x128xf32>, tensor<99x8x16x128xf32>, tensor<99x8x16x128xf32> -> tensor<1x32x1x128xf32>
   %b = attn.attention %two, %pool, %pool pages(%table : tensor<1x128xi32>) : tensor<1x16x1x128xf32>, tensor<99x8x16x128xf32>, tensor<99x8x16x128xf32> -> tensor<1x16x1x128xf32>
   return %a, %b : tensor<1x32x1x128xf32>, tensor<1x16x1x128xf32>
+}
+
+// The transpose of a matrix of the call is not made: the layer is the product again. A weight is packed as one, and
+// 16 bits have instructions for layers.
+// CHECK-LABEL: func @matrix_of_call(
+// CHECK: attn.matmul %arg0, %arg1
+// CHECK: attn.linear %arg0, %arg2
+// CHECK: attn.linear %arg3, %{{.*}}
+func.func @matrix_of_call(%x: tensor<8x64xf32>, %w: tensor<64x32xf32>, %bound: tensor<32x64xf32> {attn.weight = "w"}, %narrow: tensor<8x64xbf16>, %n: tensor<64x32xbf16>)
+    -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xbf16>) {
+  %t = attn.transpose %w [1, 0] : tensor<64x32xf32> -> tensor<32x64xf32>
+  %a = attn.linear %x, %t : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+  %b = attn.linear %x, %bound : tensor<8x64xf32>, tensor<32x64xf32> -> tensor<8x32xf32>
+  %nt = attn.transpose %n [1, 0] : tensor<64x32xbf16> -> tensor<32x64xbf16>
+  %c = attn.linear %narrow, %nt : tensor<8x64xbf16>, tensor<32x64xbf16> -> tensor<8x32xbf16>
+  return %a, %b, %c : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xbf16>
 }

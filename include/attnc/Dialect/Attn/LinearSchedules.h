@@ -11,6 +11,8 @@
 #include "attnc/Dialect/Attn/Attn.h"
 #include "attnc/Machine/CpuInfo.h"
 
+#include "mlir/IR/PatternMatch.h"
+
 namespace mlir::attn {
 
 /// The tile's rows are those of the dimension before the last two, if it is longer than the one
@@ -27,6 +29,10 @@ constexpr int64_t getMostBlockRows(int64_t panelColumns) {
 
 /// Whether that is so for `input`; nullopt if only a call knows.
 std::optional<bool> hasShortRows(RankedTensorType input);
+
+/// Makes a layer, without a bias, of the transpose of a matrix of the call the product with that
+/// matrix, in f32 or f64: else each call would transpose and pack it. Returns whether it did.
+bool takeAsMatmul(RewriterBase &rewriter, LinearOp op);
 
 /// Whether weights are packed while compiling: their values are known.
 bool hasConstantWeight(LinearOp op);
