@@ -142,7 +142,7 @@ const OpEntry *imports::findOp(StringRef domain, StringRef name) {
   for (ArrayRef<OpEntry> entries :
        {getActivationOps(), getAttentionOps(), getElementwiseOps(), getFusedOps(), getGatherOps(),
         getMatmulOps(), getNormalizationOps(), getPadOps(), getPartOps(), getPoolOps(),
-        getQuantizeOps(), getReductionOps(), getShapeOps()})
+        getQuantizeOps(), getQuantizedOps(), getReductionOps(), getShapeOps()})
     for (const OpEntry &entry : entries)
       if (entry.name == name && entry.domain == domain)
         return &entry;

@@ -204,6 +204,7 @@ ArrayRef<OpEntry> getGatherOps();
 ArrayRef<OpEntry> getPadOps();
 ArrayRef<OpEntry> getPoolOps();
 ArrayRef<OpEntry> getQuantizeOps();
+ArrayRef<OpEntry> getQuantizedOps();
 LogicalResult importConv(Node &node);
 LogicalResult importConvTranspose(Node &node);
 LogicalResult importResize(Node &node);

@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Importer.h"
+#include "Quantize.h"
 
 #include "attnc/Dialect/Attn/ConstantBytes.h"
 
@@ -36,14 +36,23 @@ static std::vector<float> readAs(ElementsAttr constant, ArrayRef<char> bytes) {
   return numbers;
 }
 
-/// The numbers of a constant; none if `tensor` is none, or of another type.
-static std::optional<std::vector<float>> readNumbers(Node &node, const TensorRef &tensor) {
+/// The f32 that bits of f16 are.
+struct Half {
+  uint16_t bits;
+  explicit operator float() const {
+    return llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits)).convertToFloat();
+  }
+};
+
+std::optional<std::vector<float>> imports::readNumbers(Node &node, const TensorRef &tensor) {
   ElementsAttr constant;
   if (!matchPattern(node.materialize(tensor), m_Constant(&constant)))
     return std::nullopt;
   ArrayRef<char> bytes = getConstantBytes(constant);
   if (tensor->element.isF32())
     return readAs<float>(constant, bytes);
+  if (tensor->element.isF16())
+    return readAs<Half>(constant, bytes);
   if (tensor->element.isInteger(8))
     return readAs<int8_t>(constant, bytes);
   if (tensor->element.isInteger(16))
@@ -51,6 +60,17 @@ static std::optional<std::vector<float>> readNumbers(Node &node, const TensorRef
   if (tensor->element.isInteger(32))
     return readAs<int32_t>(constant, bytes);
   return std::nullopt;
+}
+
+TensorRef imports::makeFloats(Node &node, ArrayRef<int64_t> shape, ArrayRef<float> numbers) {
+  auto type = RankedTensorType::get(shape, node.body.b.getF32Type());
+  ArrayRef<char> bytes(reinterpret_cast<const char *>(numbers.data()),
+                       numbers.size() * sizeof(float));
+  if (!isWeight(type))
+    return makeConstant(node.body, DenseElementsAttr::getFromRawBuffer(type, bytes));
+  auto blob = HeapAsmResourceBlob::allocate(bytes.size(), sizeof(float));
+  llvm::copy(bytes, blob.getMutableData().begin());
+  return makeConstant(node.body, DenseResourceElementsAttr::get(type, "weight", std::move(blob)));
 }
 
 /// How many elements of `tensor`, row-major, have one element of a factor: all, or those of one
@@ -84,14 +104,7 @@ static TensorRef foldFloats(Node &node, const TensorRef &tensor, const TensorRef
   for (auto [i, number] : llvm::enumerate(*numbers))
     number = (number - (*zeros)[i / *perZero % zeros->size()]) *
              (*scales)[i / *perScale % scales->size()];
-  auto type = RankedTensorType::get(tensor->getType().getShape(), node.body.b.getF32Type());
-  ArrayRef<char> bytes(reinterpret_cast<const char *>(numbers->data()),
-                       numbers->size() * sizeof(float));
-  if (!isWeight(type))
-    return makeConstant(node.body, DenseElementsAttr::getFromRawBuffer(type, bytes));
-  auto blob = HeapAsmResourceBlob::allocate(bytes.size(), sizeof(float));
-  llvm::copy(bytes, blob.getMutableData().begin());
-  return makeConstant(node.body, DenseResourceElementsAttr::get(type, "weight", std::move(blob)));
+  return makeFloats(node, tensor->getType().getShape(), *numbers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -226,9 +239,7 @@ static LogicalResult importQuantize(Node &node) {
   return failed(result) ? failure() : node.setOutput(*result);
 }
 
-/// The scale and zero point that map the range of all numbers, and 0, to 0 to 255.
-static LogicalResult importDynamicQuantize(Node &node) {
-  TensorRef input = node.input(0);
+FailureOr<DynamicallyQuantized> imports::quantizeDynamically(Node &node, const TensorRef &input) {
   if (!input->element.isF32())
     return node.error() << "expected f32, found " << input->element;
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, input->getRank()));
@@ -266,9 +277,16 @@ static LogicalResult importDynamicQuantize(Node &node) {
       });
   if (failed(result))
     return failure();
-  node.setOutput(0, *result);
-  node.setOutput(1, *scale);
-  node.setOutput(2, *zero);
+  return DynamicallyQuantized{*result, *scale, *zero};
+}
+
+static LogicalResult importDynamicQuantize(Node &node) {
+  FailureOr<DynamicallyQuantized> result = quantizeDynamically(node, node.input(0));
+  if (failed(result))
+    return failure();
+  node.setOutput(0, result->bytes);
+  node.setOutput(1, result->scale);
+  node.setOutput(2, result->zero);
   return success();
 }
 
@@ -325,29 +343,6 @@ static LogicalResult importConvInteger(Node &node) {
   return setSums(node, conv.import());
 }
 
-/// Floats of an operand of QLinearMatMul: of one scale, or of one for each row of the first or
-/// column of the second.
-static FailureOr<TensorRef> dequantizePart(Node &node, int index, int64_t axis) {
-  return PartNode(node, "DequantizeLinear",
-                  {node.input(index), node.input(index + 1), node.input(index + 2)})
-      .set("axis", axis)
-      .import();
-}
-
-static LogicalResult importQLinearMatMul(Node &node) {
-  FailureOr<TensorRef> left = dequantizePart(node, 0, -2), right = dequantizePart(node, 3, -1);
-  if (failed(left) || failed(right))
-    return failure();
-  FailureOr<TensorRef> product = PartNode(node, "MatMul", {*left, *right}).import();
-  if (failed(product))
-    return failure();
-  FailureOr<TensorRef> result =
-      PartNode(node, "QuantizeLinear", {*product, node.input(6), node.input(7)})
-          .set("axis", int64_t(-2))
-          .import();
-  return failed(result) ? failure() : node.setOutput(*result);
-}
-
 ArrayRef<OpEntry> imports::getQuantizeOps() {
   static const OpEntry entries[] = {
       {"",
@@ -369,7 +364,6 @@ ArrayRef<OpEntry> imports::getQuantizeOps() {
        importDequantize},
       {"", "DynamicQuantizeLinear", "f", "xx?x?", {}, importDynamicQuantize},
       {"", "MatMulInteger", "iii?i?", "x", {}, importMatMulInteger},
-      {"", "QLinearMatMul", "ifiififi", "x", {}, importQLinearMatMul},
       {"",
        "QuantizeLinear",
        "ffi?",

@@ -1,0 +1,29 @@
+//===- Quantize.h - quantized integers of ONNX ------------------*- C++ -*-===//
+//
+// Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef ATTNC_LIB_IMPORT_ONNX_QUANTIZE_H
+#define ATTNC_LIB_IMPORT_ONNX_QUANTIZE_H
+
+#include "Importer.h"
+
+namespace mlir::attn::imports {
+
+/// The numbers of a constant of f32, f16 or integers of up to 32 bits, row-major; none if `tensor`
+/// is no such constant.
+std::optional<std::vector<float>> readNumbers(Node &node, const TensorRef &tensor);
+/// A constant in f32; a large one is a weight.
+TensorRef makeFloats(Node &node, ArrayRef<int64_t> shape, ArrayRef<float> numbers);
+
+/// Bytes with the scale and the zero point that map 0 to 255 to the range of all numbers and 0.
+struct DynamicallyQuantized {
+  TensorRef bytes, scale, zero;
+};
+FailureOr<DynamicallyQuantized> quantizeDynamically(Node &node, const TensorRef &input);
+
+} // namespace mlir::attn::imports
+
+#endif // ATTNC_LIB_IMPORT_ONNX_QUANTIZE_H
