@@ -87,8 +87,8 @@ bool TiledProduct::isInPlace() const {
   constexpr int64_t kMostRows = 3;
   int64_t rows = product.result.getShape().drop_back().back();
   std::optional<int64_t> depth = getConstantIntValue(Value(p.extent(product.left, 0)));
-  return product.isRightTransposed && !ShapedType::isDynamic(rows) && rows <= kMostRows && depth &&
-         *depth > 0 && *depth % tile.lanes == 0;
+  bool areFew = !ShapedType::isDynamic(rows) && rows > 0 && rows <= kMostRows;
+  return product.isRightTransposed && areFew && depth && *depth > 0 && *depth % tile.lanes == 0;
 }
 
 bool TiledProduct::copiesRight() const {
