@@ -349,6 +349,29 @@ static LogicalResult decomposeReshape(tensor::ReshapeOp op, PatternRewriter &rew
   return success();
 }
 
+/// The largest or least of several dimensions: of rows first, which are computed in lanes.
+static LogicalResult reduceRowsFirst(ReduceOp op, PatternRewriter &rewriter) {
+  constexpr int64_t kFewest = 16;
+  auto type = cast<RankedTensorType>(op.getInput().getType());
+  SmallVector<bool> reduced = op.getReducedDims();
+  bool isExtreme = op.getKind() == ReduceKind::max || op.getKind() == ReduceKind::min;
+  if (!isExtreme || op.getKeepDims() || llvm::count(reduced, true) < 2 || !reduced.back() ||
+      (!type.isDynamicDim(type.getRank() - 1) && type.getShape().back() < kFewest))
+    return failure();
+  int64_t last = type.getRank() - 1;
+  SmallVector<int64_t> others;
+  for (int64_t dim = 0; dim < last; ++dim)
+    if (reduced[dim])
+      others.push_back(dim);
+  Value rows =
+      ReduceOp::create(rewriter, op.getLoc(),
+                       RankedTensorType::get(type.getShape().drop_back(), type.getElementType()),
+                       op.getKind(), op.getInput(), last, /*keep_dims=*/false);
+  rewriter.replaceOpWithNewOp<ReduceOp>(op, op.getType(), op.getKind(), rows, others,
+                                        /*keep_dims=*/false);
+  return success();
+}
+
 /// Replaces the op by what `expand` builds.
 template <typename OpTy, void (*expand)(OpTy, RewriterBase &)>
 static LogicalResult decomposeBy(OpTy op, PatternRewriter &rewriter) {
@@ -407,6 +430,7 @@ struct AttnDecomposePass : mlir::attn::impl::AttnDecomposeBase<AttnDecomposePass
     apply(decomposeSplat);
     apply(decomposePad); // before the insertion that it becomes
     apply(keepDims);
+    apply(reduceRowsFirst);
     apply(addRow);
   }
 };

@@ -106,3 +106,16 @@ func.func @packed_rows(%q: tensor<1x4x9x8xf64>, %k: tensor<1x2x?x8xf64>, %o: ten
       : tensor<1x4x9x8xf64>, tensor<1x2x?x8xf64>, tensor<1x2x?x8xf64> -> tensor<1x4x9x8xf64>
   return %c : tensor<1x4x9x8xf64>
 }
+
+// Of the largest element of several dims, rows come first: their lanes are compared at once. Short rows don't.
+// CHECK-LABEL: func @extremes(
+// CHECK: %[[ROWS:.*]] = attn.reduce max %arg0 axes [2] : tensor<?x8x64xf32> -> tensor<?x8xf32>
+// CHECK: attn.reduce max %[[ROWS]] axes [0] : tensor<?x8xf32> -> tensor<8xf32>
+// CHECK: attn.reduce min %arg1 axes [0, 1] : tensor<?x8xf32> -> tensor<f32>
+// CHECK: attn.reduce sum %arg0 axes [0, 2] : tensor<?x8x64xf32> -> tensor<8xf32>
+func.func @extremes(%x: tensor<?x8x64xf32>, %y: tensor<?x8xf32>) -> (tensor<8xf32>, tensor<f32>, tensor<8xf32>) {
+  %a = attn.reduce max %x axes [0, -1] : tensor<?x8x64xf32> -> tensor<8xf32>
+  %b = attn.reduce min %y axes [0, 1] : tensor<?x8xf32> -> tensor<f32>
+  %c = attn.reduce sum %x axes [0, 2] : tensor<?x8x64xf32> -> tensor<8xf32>
+  return %a, %b, %c : tensor<8xf32>, tensor<f32>, tensor<8xf32>
+}
