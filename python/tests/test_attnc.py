@@ -448,6 +448,15 @@ class TorchTest(unittest.TestCase):
             with self.assertRaisesRegex(NotImplementedError, f"Count: the module writes its {written}, which a kernel leaves"):
                 attnc.from_torch(Count(), (torch.ones(1, 1), cache))
 
+    def test_dict_as_the_last_input(self):
+        class Product(torch.nn.Module):
+            def forward(self, x, parts):
+                return x + parts["a"] @ parts["b"]
+
+        x, a, b = torch.ones(3, 2), torch.randn(3, 4), torch.randn(4, 2)
+        kernel = attnc.from_torch(Product(), (x, {"a": a, "b": b}))
+        torch.testing.assert_close(kernel(x, a, b), x + a @ b)
+
     def test_op_of_what_is_trained(self):
         """Values are right; that there is no derivative is an error when one is asked for."""
         inputs = [torch.from_numpy(a).requires_grad_() for a in random_inputs()]

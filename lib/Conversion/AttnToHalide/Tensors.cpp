@@ -199,6 +199,8 @@ static void scheduleReduce(PipelineBuilder &p, Func acc, bool alongRows, bool in
   p.computeRoot(acc);
   int64_t numKept = acc.getRank();
   SmallVector<Loop> loops = p.loops(acc, 0);
+  if (loops.empty())
+    return;
   if (numKept > 1)
     p.parallel(loops[numKept - 1]);
   if (alongRows) {

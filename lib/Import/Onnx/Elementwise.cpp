@@ -390,7 +390,23 @@ static LogicalResult castTo(Node &node, Type type) {
   return node.setOutput(*result);
 }
 
+/// The low 8 bits of an integer, or of a float's whole part.
+static LogicalResult castToBytes(Node &node) {
+  TensorRef input = node.input(0);
+  if (input->isByte)
+    return node.setOutput(input);
+  Type byte = getByteType(node.model.context);
+  FailureOr<TensorRef> result =
+      applyElementwise(node, {input}, byte, [byte](Body &body, ArrayRef<Value> x) {
+        return body.make<arith::AndIOp>(castScalar(body, x[0], byte),
+                                        constantLike(body, byte, 255));
+      });
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
 static LogicalResult importCast(Node &node) {
+  if (node.getInt("to", 0) == ::onnx::TensorProto::UINT8)
+    return castToBytes(node);
   FailureOr<Type> type = node.getType("to");
   if (failed(type) || !*type)
     return failed(type) ? failure()
@@ -398,7 +414,9 @@ static LogicalResult importCast(Node &node) {
   return castTo(node, *type);
 }
 
-static LogicalResult importCastLike(Node &node) { return castTo(node, node.input(1)->element); }
+static LogicalResult importCastLike(Node &node) {
+  return node.input(1)->isByte ? castToBytes(node) : castTo(node, node.input(1)->element);
+}
 
 static LogicalResult importIdentity(Node &node) { return node.setOutput(node.input(0)); }
 

@@ -323,14 +323,24 @@ static LogicalResult importNode(Node &node) {
   return success();
 }
 
+FailureOr<TensorRef> imports::readConstant(const Context &model, const ::onnx::TensorProto &proto,
+                                           Body &body, Report error) {
+  auto elements = getElements(proto, model.file, model.context, error);
+  if (failed(elements))
+    return failure();
+  TensorRef constant = makeConstant(body, *elements);
+  constant->isByte = proto.data_type() == ::onnx::TensorProto::UINT8;
+  return constant;
+}
+
 static LogicalResult importInitializers(const Context &model, const ::onnx::GraphProto &graph,
                                         Scope &scope, Body &body) {
   for (const ::onnx::TensorProto &tensor : graph.initializer()) {
-    auto elements =
-        getElements(tensor, model.file, model.context, [&] { return emitError(body.loc); });
-    if (failed(elements))
+    FailureOr<TensorRef> constant =
+        readConstant(model, tensor, body, [&] { return emitError(body.loc); });
+    if (failed(constant))
       return failure();
-    if (!scope.try_emplace(tensor.name(), makeConstant(body, *elements)).second)
+    if (!scope.try_emplace(tensor.name(), *constant).second)
       return emitError(body.loc) << "expected initializers of new names, found '" << tensor.name()
                                  << "' again";
   }
@@ -339,12 +349,64 @@ static LogicalResult importInitializers(const Context &model, const ::onnx::Grap
   return success();
 }
 
+/// Visits the names that a node reads, and those that the nodes of its graphs do.
+static void visitReads(const ::onnx::NodeProto &node, function_ref<void(StringRef)> visit) {
+  for (const std::string &name : node.input())
+    visit(name);
+  for (const AttributeProto &attribute : node.attribute())
+    for (const ::onnx::NodeProto &inner : attribute.g().node())
+      visitReads(inner, visit);
+}
+
+namespace {
+/// Nodes in an order in which each comes after those that it reads: some tools append nodes where
+/// they don't belong. Of a cycle, whatever order.
+class SortedNodes {
+public:
+  explicit SortedNodes(const NodeProtos &nodes) : nodes(nodes), isPlaced(nodes.size()) {
+    for (auto [index, node] : llvm::enumerate(nodes))
+      for (const std::string &name : node.output())
+        if (!name.empty())
+          makers.try_emplace(name, index);
+    for (size_t index = 0; index < isPlaced.size(); ++index)
+      place(index);
+  }
+
+  std::vector<const ::onnx::NodeProto *> order;
+
+private:
+  /// Places a node, and before it what it reads; chains may be long.
+  void place(size_t index) {
+    std::vector<std::pair<size_t, bool>> open = {{index, false}};
+    while (!open.empty()) {
+      auto [next, areReadsPlaced] = open.back();
+      open.pop_back();
+      if (areReadsPlaced)
+        order.push_back(&nodes[next]);
+      if (areReadsPlaced || isPlaced[next])
+        continue;
+      isPlaced[next] = true;
+      open.push_back({next, true});
+      visitReads(nodes[next], [&](StringRef name) {
+        auto maker = makers.find(name);
+        if (maker != makers.end() && !isPlaced[maker->second])
+          open.push_back({maker->second, false});
+      });
+    }
+  }
+
+  const NodeProtos &nodes;
+  std::vector<bool> isPlaced;
+  llvm::StringMap<size_t> makers;
+};
+} // namespace
+
 static LogicalResult importNodes(const Context &model, const NodeProtos &nodes, Scope &scope,
                                  Body &body) {
   llvm::SaveAndRestore<Location> around(body.loc);
-  for (const ::onnx::NodeProto &proto : nodes) {
-    body.loc = getLocation(model, proto);
-    Node node(model, proto, scope, body);
+  for (const ::onnx::NodeProto *proto : SortedNodes(nodes).order) {
+    body.loc = getLocation(model, *proto);
+    Node node(model, *proto, scope, body);
     if (failed(importNode(node)))
       return failure();
   }

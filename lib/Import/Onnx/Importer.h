@@ -145,7 +145,11 @@ private:
   ::onnx::NodeProto proto;
 };
 
-/// Imports the nodes of a graph, in order.
+/// The constant of a model's tensor.
+FailureOr<TensorRef> readConstant(const Context &model, const ::onnx::TensorProto &proto,
+                                  Body &body, Report error);
+
+/// Imports the nodes of a graph, each after those that it reads.
 LogicalResult importNodes(const Context &model, const ::onnx::GraphProto &graph, Scope &scope,
                           Body &body);
 

@@ -153,8 +153,11 @@ static FailureOr<TensorRef> getFactor(Node &node, int index) {
 
 /// The first input, its scales, and its zero points if there are any.
 static FailureOr<SmallVector<TensorRef>> getOperands(Node &node) {
-  FailureOr<TensorRef> scale = getFactor(node, 1), zero = getFactor(node, 2);
-  if (failed(scale) || failed(zero))
+  FailureOr<TensorRef> scale = getFactor(node, 1);
+  if (failed(scale))
+    return failure();
+  FailureOr<TensorRef> zero = getFactor(node, 2);
+  if (failed(zero))
     return failure();
   SmallVector<TensorRef> operands = {node.input(0), *scale};
   if (*zero)
@@ -211,8 +214,12 @@ static Value quantize(Body &at, Value x, Value zero, Type type) {
 /// The type of a QuantizeLinear's result; UINT8 if the node names none.
 static FailureOr<Type> getQuantizedType(Node &node) {
   Type byte = getByteType(node.model.context);
-  if (node.input(2))
-    return node.input(2)->element;
+  if (TensorRef zero = node.input(2)) {
+    if (zero->isByte || zero->element.isInteger(8) || zero->element.isInteger(16))
+      return zero->element;
+    return node.error() << "expected quantized numbers of i8, i16 or UINT8, found "
+                        << zero->element;
+  }
   const auto *given = node.getAttribute("output_dtype");
   if (!given || given->i() == 0 || given->i() == ::onnx::TensorProto::UINT8)
     return byte;
@@ -244,7 +251,7 @@ FailureOr<DynamicallyQuantized> imports::quantizeDynamically(Node &node, const T
     return node.error() << "expected f32, found " << input->element;
   auto all = llvm::to_vector(llvm::seq<int64_t>(0, input->getRank()));
   auto reduce = [&](ReduceKind kind) {
-    return makeReduce(node.body, input, kind, all, /*keep=*/false);
+    return all.empty() ? input : makeReduce(node.body, input, kind, all, /*keep=*/false);
   };
   TensorRef least = reduce(ReduceKind::min), most = reduce(ReduceKind::max);
   Type byte = getByteType(node.model.context), f32 = input->element;
@@ -298,6 +305,9 @@ static LogicalResult importDynamicQuantize(Node &node) {
 /// along `dim`.
 static FailureOr<TensorRef> getFactorOfProduct(Node &node, int index, int zeroIndex, int64_t dim) {
   TensorRef tensor = node.input(index), zero = node.input(zeroIndex);
+  for (const TensorRef &each : {tensor, zero})
+    if (each && !each->isByte && !each->element.isInteger(8))
+      return node.error() << "expected factors of i8 or UINT8, found " << each->element;
   Type f32 = node.body.b.getF32Type();
   if (TensorRef folded = foldFloats(node, tensor, /*scale=*/nullptr, zero, dim))
     return folded;

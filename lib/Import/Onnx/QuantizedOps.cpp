@@ -91,6 +91,15 @@ static LogicalResult importQLinearUnary(Node &node) {
   return setQuantized(node, part.take("axis").take("alpha").import(), 3);
 }
 
+/// An op that ONNX has by the same name.
+static LogicalResult importAsOfOnnx(Node &node) {
+  FailureOr<TensorRef> result =
+      PartNode(node, node.getOp(), {node.input(0), node.input(1), node.input(2)})
+          .take("axis")
+          .import();
+  return failed(result) ? failure() : node.setOutput(*result);
+}
+
 static LogicalResult importQGemm(Node &node) {
   bool isTransposed = node.getInt("transB", 0);
   FailureOr<TensorRef> left = dequantize(node, 0),
@@ -214,6 +223,7 @@ static LogicalResult importMatMulNBits(Node &node) {
 ArrayRef<OpEntry> imports::getQuantizedOps() {
   static constexpr const char *ms = "com.microsoft";
   static const OpEntry entries[] = {
+      {ms, "DequantizeLinear", "ifi?", "x", {{"axis", Int}}, importAsOfOnnx},
       {ms, "DynamicQuantizeMatMul", "fifi?f?", "x", {}, importDynamicQuantizeMatMul},
       {ms, "MatMulIntegerToFloat", "iiffi?i?f?", "x", {}, importMatMulIntegerToFloat},
       {ms,
@@ -250,6 +260,7 @@ ArrayRef<OpEntry> imports::getQuantizedOps() {
       {ms, "QLinearMul", "ifi?ifi?fi?", "x", {}, importQLinearBinary<false>},
       {ms, "QLinearSigmoid", "ifi?fi?", "x", {}, importQLinearUnary},
       {ms, "QLinearSoftmax", "ifi?fi?", "x", {{"axis", Int}, {"opset", Int}}, importQLinearUnary},
+      {ms, "QuantizeLinear", "ffi?", "x", {{"axis", Int}}, importAsOfOnnx},
   };
   return entries;
 }

@@ -32,9 +32,9 @@ FailureOr<SmallVector<Value>> imports::getList(Node &node, int index, StringRef 
 
 static LogicalResult importConstant(Node &node) {
   if (const auto *value = node.getAttribute("value")) {
-    auto elements =
-        getElements(value->t(), node.model.file, node.model.context, [&] { return node.error(); });
-    return failed(elements) ? failure() : node.setOutput(makeConstant(node.body, *elements));
+    FailureOr<TensorRef> constant =
+        readConstant(node.model, value->t(), node.body, [&] { return node.error(); });
+    return failed(constant) ? failure() : node.setOutput(*constant);
   }
   auto list = [&](Type type, auto values) {
     auto tensor = RankedTensorType::get(values.size(), type);
@@ -104,8 +104,11 @@ static LogicalResult importConstantOfShape(Node &node) {
     value = *cast<DenseElementsAttr>(*elements).value_begin<TypedAttr>();
   }
   Value scalar = arith::ConstantOp::create(node.body.b, node.body.loc, value);
-  return node.setOutput(
-      makeExpand(node.body, makeElements(node.body, value.getType(), {scalar}, {}), *sizes));
+  TensorRef result =
+      makeExpand(node.body, makeElements(node.body, value.getType(), {scalar}, {}), *sizes);
+  const auto *given = node.getAttribute("value");
+  result->isByte = given && given->t().data_type() == ::onnx::TensorProto::UINT8;
+  return node.setOutput(result);
 }
 
 //===----------------------------------------------------------------------===//

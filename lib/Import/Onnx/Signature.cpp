@@ -191,11 +191,59 @@ static LogicalResult checkResults(Node &node) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// UINT8
+//===----------------------------------------------------------------------===//
+
+static bool readsBytes(const Node &node) {
+  for (int index = 0; index < node.numInputs(); ++index)
+    if (TensorRef input = node.input(index); input && input->isByte)
+      return true;
+  return false;
+}
+
+/// Whether an op gives numbers that UINT8 doesn't hold: they would have to wrap around.
+static bool mayLeaveBytes(StringRef op) {
+  return llvm::StringSwitch<bool>(op)
+      .Cases({"Add", "Sub", "Mul", "Pow", "Neg", "Sum", "BitShift", "BitwiseNot", "CumSum",
+              "Einsum", "ReduceSum", "ReduceSumSquare", "ReduceProd", "ReduceL1"},
+             true)
+      .Default(false);
+}
+
+static bool castsToBytes(const Node &node) {
+  return node.getInt("to", 0) == ::onnx::TensorProto::UINT8 ||
+         (node.getOp() == "CastLike" && node.input(1)->isByte);
+}
+
+/// Results of what moves, selects or makes bytes are bytes; those of a cast from them, and sums of
+/// products, are integers.
+static void markBytes(Node &node, bool areRead) {
+  StringRef op = node.getOp();
+  bool isCast = op == "Cast" || op == "CastLike",
+       areSums = op == "MatMulInteger" || op == "ConvInteger",
+       areMade = op == "QuantizeLinear" || op == "DynamicQuantizeLinear";
+  bool areBytes = isCast ? castsToBytes(node) : !areSums && (areMade || areRead);
+  for (const std::string &name : node.proto.output()) {
+    TensorRef result = node.scope.lookup(name);
+    if (!result || result->element != getByteType(node.model.context) || result->isByte == areBytes)
+      continue;
+    node.scope[name] = result = std::make_shared<Tensor>(*result); // not what a cast may share
+    result->isByte = areBytes;
+  }
+}
+
 LogicalResult imports::importChecked(Node &node, const OpEntry &entry) {
   if (node.getOpset() < entry.since)
     return node.error() << "expected opset " << entry.since << " or later";
   if (failed(checkAttributes(node, entry)) || failed(checkInputs(node, entry)) ||
-      failed(checkOutputs(node, entry)) || failed(entry.import(node)))
+      failed(checkOutputs(node, entry)))
     return failure();
+  bool areBytes = readsBytes(node);
+  if (areBytes && mayLeaveBytes(node.getOp()))
+    return node.error() << "expected numbers of another type than UINT8, which wrap around";
+  if (failed(entry.import(node)))
+    return failure();
+  markBytes(node, areBytes);
   return checkResults(node);
 }

@@ -65,6 +65,9 @@ struct Tensor {
   /// if `value` depends on data.
   int64_t indexDepth = 0;
 
+  /// Whether the model says UINT8, of which `element` holds all numbers.
+  bool isByte = false;
+
   /// The tensor before a reshape, if this is one.
   TensorRef unshaped;
   /// The tensor before an expansion, if this is one: ops that broadcast read it instead.

@@ -10,6 +10,7 @@
 // RUN: attnc verify %s --function no_value_dim | FileCheck %s
 // RUN: attnc verify %s --function keys_first --size kv_len=5 | FileCheck %s
 // RUN: attnc explain %s --function keys_first | FileCheck %s --check-prefix=NOT-FUSED
+// RUN: attnc verify %s --function no_axes | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @last(%x: tensor<?x4xf32>, %none: tensor<?x0xf32>) -> tensor<?x4xf32> {
@@ -83,4 +84,10 @@ func.func @keys_first(%q: tensor<1x3x1x0xf32>, %keys: tensor<1x?x3x0xf32> {attn.
   %v = attn.transpose %values [0, 2, 1, 3] : tensor<1x?x3x8xf32> -> tensor<1x3x?x8xf32>
   %c = attn.attention %q, %k, %v : tensor<1x3x1x0xf32>, tensor<1x3x?x0xf32>, tensor<1x3x?x8xf32> -> tensor<1x3x1x8xf32>
   return %c : tensor<1x3x1x8xf32>
+}
+
+func.func @no_axes(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {
+  %largest = attn.reduce max %x axes [] : tensor<f32> -> tensor<f32>
+  %sum = attn.reduce sum %x axes [] : tensor<f32> -> tensor<f32>
+  return %largest, %sum : tensor<f32>, tensor<f32>
 }
