@@ -123,7 +123,10 @@ bool attn::joinScores(RewriterBase &rewriter, AttentionCore &core) {
   auto step =
       core.scoreSteps.empty() ? ModifyScoreOp() : dyn_cast<ModifyScoreOp>(core.scoreSteps[0]);
   std::optional<AddedScore> added = step ? findAddedScore(step) : std::nullopt;
-  if (!added || !canJoin(core.score, added->score))
+  // What attn.shard spreads is the operands of attention, not what is made of them.
+  Operation *function = core.score->getParentOp();
+  bool isSpread = function && function->hasAttr(kShardAttr);
+  if (!added || isSpread || !canJoin(core.score, added->score))
     return false;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(step);

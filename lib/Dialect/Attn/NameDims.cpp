@@ -87,6 +87,20 @@ void DimNamer::findEqualDims() {
       if (!constraint.isMultiple())
         findEqualDims(constraint, tracer);
   });
+  // Elementwise ops don't broadcast.
+  function.walk([&](Operation *op) {
+    auto type = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                                         : RankedTensorType();
+    if (!type || !OpTrait::hasElementwiseMappableTraits(op))
+      return;
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      SizeConstraint equal{"", {}};
+      for (Value operand : op->getOperands())
+        if (isa<RankedTensorType>(operand.getType()))
+          equal.members.push_back({"operand", operand, dim});
+      findEqualDims(equal, tracer);
+    }
+  });
 }
 
 //===----------------------------------------------------------------------===//
