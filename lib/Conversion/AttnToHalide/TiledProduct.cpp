@@ -5,7 +5,8 @@
 //
 // A tile of a few rows × a few vectors of columns is summed in registers. Tiles are whole: rows
 // behind the last one repeat it, and a copy of the right operand pads columns that don't fill
-// tiles. One row alone is summed in memory, in whole vectors.
+// tiles. One row alone is summed in memory, in whole vectors; up to three by a transposed operand
+// are summed in lanes, which read it where it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,13 +34,15 @@ class TiledProduct {
 public:
   TiledProduct(PipelineBuilder &p, const MatrixProduct &product, const CpuInfo &cpu)
       : p(p), product(product), vars(varNames(product.result.getRank())),
-        acc(accumulatorType(product.result.getElementType())), tile(chooseTile(cpu)) {}
+        acc(accumulatorType(product.result.getElementType())), depth(p.extent(product.left, 0)),
+        knownDepth(getConstantIntValue(Value(depth))), tile(chooseTile(cpu)),
+        isInPlace(mayStayInPlace()) {}
   void build();
 
 private:
   RegisterTile chooseTile(const CpuInfo &cpu) const;
-  bool isTiled() const { return tile.rows > 1; }
-  bool isInPlace() const;
+  bool isTiled() const { return tile.rows > 1 && !isInPlace; }
+  bool mayStayInPlace() const;
   bool copiesRight() const;
   Scalar readLeft(ArrayRef<Scalar> at, Scalar index);
   Scalar readRight(ArrayRef<Scalar> at);
@@ -53,7 +56,12 @@ private:
   const MatrixProduct &product;
   SmallVector<StringRef> vars;
   Type acc;
+  /// The number of products of a sum.
+  Scalar depth;
+  std::optional<int64_t> knownDepth;
   RegisterTile tile;
+  /// Whether sums in lanes read the right operand where it is.
+  bool isInPlace;
 };
 } // namespace
 
@@ -81,18 +89,17 @@ RegisterTile TiledProduct::chooseTile(const CpuInfo &cpu) const {
   return best;
 }
 
-/// Whether rows are too few for a transposed copy of the right operand: sums in lanes read it where
-/// it is.
-bool TiledProduct::isInPlace() const {
+/// Whether rows are too few to be worth a transposed copy of the right operand.
+bool TiledProduct::mayStayInPlace() const {
   constexpr int64_t kMostRows = 3;
   int64_t rows = product.result.getShape().drop_back().back();
-  std::optional<int64_t> depth = getConstantIntValue(Value(p.extent(product.left, 0)));
   bool areFew = !ShapedType::isDynamic(rows) && rows > 0 && rows <= kMostRows;
-  return product.isRightTransposed && areFew && depth && *depth > 0 && *depth % tile.lanes == 0;
+  return product.isRightTransposed && areFew && knownDepth.value_or(0) > 0 &&
+         *knownDepth % tile.lanes == 0;
 }
 
 bool TiledProduct::copiesRight() const {
-  if (isInPlace())
+  if (isInPlace)
     return false;
   int64_t columns = product.result.getShape().back();
   bool isWhole = !ShapedType::isDynamic(columns) && columns % tile.columns() == 0;
@@ -101,7 +108,7 @@ bool TiledProduct::copiesRight() const {
 
 /// The element of a row of the result; of the last one for those behind it.
 Scalar TiledProduct::readLeft(ArrayRef<Scalar> at, Scalar index) {
-  Scalar row = isTiled() && !isInPlace() ? min(at[1], p.extent(product.left, 1) - 1) : at[1];
+  Scalar row = isTiled() ? min(at[1], p.extent(product.left, 1) - 1) : at[1];
   return product.left(concat<Scalar>({index, row}, product.leftOuter(at)));
 }
 
@@ -122,12 +129,9 @@ TransposedFunc TiledProduct::buildRightCopy() {
     return readRight(at);
   };
   SmallVector<StringRef> names = varNames(product.right.getRank());
-  if (!product.isRightTransposed)
+  if (!product.isRightTransposed || !knownDepth)
     return p.func("right_copy", names, acc, element);
-  std::optional<int64_t> depth = getConstantIntValue(Value(p.extent(product.left, 0)));
-  if (!depth)
-    return p.func("right_copy", names, acc, element);
-  return TransposedFunc(p, tile.lanes, *depth, "right_copy", names, acc, element);
+  return TransposedFunc(p, tile.lanes, *knownDepth, "right_copy", names, acc, element);
 }
 
 void TiledProduct::scheduleRightCopy(const TransposedFunc &copy) {
@@ -144,10 +148,9 @@ void TiledProduct::scheduleRightCopy(const TransposedFunc &copy) {
 
 void TiledProduct::build() {
   TransposedFunc copy = copiesRight() ? buildRightCopy() : TransposedFunc();
-  Scalar depth = p.extent(product.left, 0);
   Func sum = p.func("sum", vars, acc, [&](ArrayRef<Scalar>) { return p.constant(acc, 0); });
   p.update(sum, vars, {{"r", depth}}, [&](ArrayRef<Scalar> v, ArrayRef<Scalar> r) -> Update {
-    Scalar column = isInPlace() ? min(v[0], p.extent(product.right, 1) - 1) : v[0];
+    Scalar column = isInPlace ? min(v[0], p.extent(product.right, 1) - 1) : v[0];
     auto at = concat<Scalar>({column, r[0]}, product.rightOuter(v));
     Scalar right = Value(copy.func) ? copy.func(at) : readRight(at);
     return sum(v) + product.multiply(readLeft(v, r[0]), right, r[0]);
@@ -156,7 +159,7 @@ void TiledProduct::build() {
                        [&](ArrayRef<Scalar> v) { return product.finish(sum(v)); });
   p.output(result, product.result);
 
-  if (isInPlace())
+  if (isInPlace)
     scheduleInPlace(sum, result);
   else if (isTiled())
     scheduleTiles(sum, result);
@@ -178,8 +181,8 @@ void TiledProduct::scheduleInPlace(Func sum, Func result) {
   p.unroll(out[1]);
   for (Loop loop : ArrayRef(out).drop_front(2))
     p.parallel(loop);
-  scheduleSumsOfLanes(p, sum, p.extent(product.left, 0), groups, tile.lanes,
-                      {{0, kColumns}, {1, rows}}, product.longestSum);
+  scheduleSumsOfLanes(p, sum, depth, groups, tile.lanes, {{0, kColumns}, {1, rows}},
+                      product.longestSum);
 }
 
 /// A task is a few rows of tiles: they stay in cache, and the right operand's columns for all of
@@ -200,7 +203,7 @@ void TiledProduct::scheduleTiles(Func sum, Func result) {
     p.parallel(loop);
 
   Loop reduction = p.loops(sum, 0).back();
-  int64_t length = getBlockLength(p.extent(product.left, 0), product.longestSum);
+  int64_t length = getBlockLength(depth, product.longestSum);
   if (length == 0) {
     p.storeIn(sum, MemoryType::register_);
     return scheduleSum(sum, group, reduction);

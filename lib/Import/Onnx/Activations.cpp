@@ -25,7 +25,7 @@ static LogicalResult importFloat(Node &node, FloatFn f, Type result = nullptr) {
   FailureOr<TensorRef> tensor =
       applyElementwise(node, {input}, result ? result : input->element,
                        [f](Body &body, ArrayRef<Value> x) { return f(body, x[0]); });
-  return failed(tensor) ? failure() : node.setOutput(*tensor);
+  return node.setOutput(tensor);
 }
 
 static Value constant(Body &body, Value x, double value) {
@@ -200,7 +200,7 @@ static LogicalResult importSign(Node &node) {
           Value capped = body.make<arith::MinSIOp>(x[0], integer(1));
           return body.make<arith::MaxSIOp>(capped, integer(-1));
         });
-    return failed(sign) ? failure() : node.setOutput(*sign);
+    return node.setOutput(sign);
   }
   return importFloat(node, [](Body &body, Value x) -> Value {
     Value zero = constant(body, x, 0);

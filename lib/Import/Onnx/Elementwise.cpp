@@ -150,7 +150,7 @@ static LogicalResult importSame(Node &node, ScalarFn scalar, Type result = nullp
     return failure();
   FailureOr<TensorRef> tensor =
       applyElementwise(node, operands, result ? result : operands[0]->element, std::move(scalar));
-  return failed(tensor) ? failure() : node.setOutput(*tensor);
+  return node.setOutput(tensor);
 }
 
 //===----------------------------------------------------------------------===//
@@ -241,7 +241,7 @@ static LogicalResult importIntegerPow(Node &node, std::optional<double> power) {
           product = body.make<arith::MulIOp>(product, x[0]);
         return product;
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 static LogicalResult importPow(Node &node) {
@@ -258,7 +258,7 @@ static LogicalResult importPow(Node &node) {
           return body.make<math::SqrtOp>(x[0]);
         return body.make<math::PowFOp>(x[0], castScalar(body, x[1], element));
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 static LogicalResult importRelu(Node &node) {
@@ -309,7 +309,7 @@ static LogicalResult importClip(Node &node) {
           clipped = combine<arith::MinimumFOp, arith::MinSIOp>(body, {clipped, x.back()});
         return clipped;
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,7 +370,7 @@ static LogicalResult importWhere(Node &node) {
       node, operands, operands[1]->element, [](Body &body, ArrayRef<Value> x) -> Value {
         return body.make<arith::SelectOp>(x[0], x[1], x[2]);
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -401,7 +401,7 @@ static LogicalResult castToBytes(Node &node) {
         return body.make<arith::AndIOp>(castScalar(body, x[0], byte),
                                         constantLike(body, byte, 255));
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 static LogicalResult importCast(Node &node) {

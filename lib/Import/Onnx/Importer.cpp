@@ -201,6 +201,11 @@ PartNode &PartNode::take(StringRef theirs, StringRef ours) {
   return *this;
 }
 
+PartNode &PartNode::takeAll() {
+  proto.mutable_attribute()->MergeFrom(whole.proto.attribute());
+  return *this;
+}
+
 FailureOr<TensorRef> PartNode::import() {
   // Parts are of this opset, whatever the model's.
   constexpr int64_t opset = 23;

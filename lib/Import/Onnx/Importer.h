@@ -65,6 +65,10 @@ public:
     return success();
   }
 
+  LogicalResult setOutput(FailureOr<TensorRef> tensor) {
+    return failed(tensor) ? failure() : setOutput(*tensor);
+  }
+
   const ::onnx::AttributeProto *getAttribute(StringRef name) const;
   int64_t getInt(StringRef name, int64_t otherwise) const;
   double getFloat(StringRef name, double otherwise) const;
@@ -133,6 +137,8 @@ public:
   /// Copies attribute `theirs` of the fused op, if set, to `ours` of the part.
   PartNode &take(StringRef theirs, StringRef ours);
   PartNode &take(StringRef name) { return take(name, name); }
+  /// Copies all attributes of the fused op.
+  PartNode &takeAll();
 
   /// Imports the part and returns its only result. Errors are at the fused op.
   FailureOr<TensorRef> import();

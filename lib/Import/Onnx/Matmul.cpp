@@ -75,7 +75,7 @@ static LogicalResult importGemm(Node &node) {
       applyElementwise(node, {*product, bias}, input->element, [](Body &body, ArrayRef<Value> x) {
         return body.make<arith::AddFOp>(x[0], x[1]);
       });
-  return failed(sum) ? failure() : node.setOutput(*sum);
+  return node.setOutput(sum);
 }
 
 /// A vector is a row on the left and a column on the right, which the result does not show.
@@ -102,7 +102,7 @@ static LogicalResult importMatMul(Node &node) {
   if (left->getRank() == 1 || right->getRank() == 1)
     return multiplyVector(node, left, right);
   FailureOr<TensorRef> product = multiplyMatrices(node, left, right);
-  return failed(product) ? failure() : node.setOutput(*product);
+  return node.setOutput(product);
 }
 
 ArrayRef<OpEntry> imports::getMatmulOps() {

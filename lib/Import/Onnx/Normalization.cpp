@@ -158,7 +158,7 @@ static LogicalResult importNorm(Node &node, NormMode mode) {
   if (isRow(*scale, input, *axis) && isRow(*bias, input, *axis))
     return node.setOutput(makeNorm(node, input, *axis, mode, *scale, *bias));
   FailureOr<TensorRef> result = makeNormThenScale(node, input, *axis, mode, *scale, *bias);
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 static LogicalResult importLayerNorm(Node &node) { return importNorm(node, NormMode::layer); }
@@ -213,7 +213,7 @@ static LogicalResult normalizeGroups(Node &node, int64_t groups) {
       node, {whole, *scale, *bias}, input->element, [](Body &at, ArrayRef<Value> x) -> Value {
         return at.make<arith::AddFOp>(at.make<arith::MulFOp>(x[0], x[1]), x[2]);
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 static LogicalResult importGroupNorm(Node &node) {
@@ -250,7 +250,7 @@ static LogicalResult importBatchNorm(Node &node) {
         Value rest = at.make<arith::SubFOp>(x[0], x[3]);
         return at.make<arith::AddFOp>(at.make<arith::MulFOp>(rest, scale), x[2]);
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 ArrayRef<OpEntry> imports::getNormalizationOps() {

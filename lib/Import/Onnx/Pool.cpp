@@ -72,7 +72,7 @@ static LogicalResult importMaxPool(Node &node) {
     return failure();
   auto largest =
       reduceWindows(node, *windows, ReduceKind::max, -std::numeric_limits<double>::infinity());
-  return failed(largest) ? failure() : node.setOutput(*largest);
+  return node.setOutput(largest);
 }
 
 /// The number of elements of the window at `place` within the input, or the padded input.

@@ -36,6 +36,7 @@ static std::vector<float> readAs(ElementsAttr constant, ArrayRef<char> bytes) {
   return numbers;
 }
 
+namespace {
 /// The f32 that bits of f16 are.
 struct Half {
   uint16_t bits;
@@ -43,6 +44,7 @@ struct Half {
     return llvm::APFloat(llvm::APFloat::IEEEhalf(), llvm::APInt(16, bits)).convertToFloat();
   }
 };
+} // namespace
 
 std::optional<std::vector<float>> imports::readNumbers(Node &node, const TensorRef &tensor) {
   ElementsAttr constant;
@@ -188,7 +190,7 @@ static LogicalResult importDequantize(Node &node) {
         Value product = at.make<arith::MulFOp>(castScalar(at, number, scale), x[1]);
         return castScalar(at, product, type);
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 /// The least and the largest of the integers that a type holds as quantized numbers.
@@ -243,7 +245,7 @@ static LogicalResult importQuantize(Node &node) {
             at.make<arith::DivFOp>(castScalar(at, x[0], f32), castScalar(at, x[1], f32));
         return quantize(at, quotient, x.size() > 2 ? castScalar(at, x[2], f32) : Value(), type);
       });
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 FailureOr<DynamicallyQuantized> imports::quantizeDynamically(Node &node, const TensorRef &input) {
@@ -347,10 +349,7 @@ static LogicalResult importConvInteger(Node &node) {
                        weight = getFactorOfProduct(node, 1, 3, 0);
   if (failed(input) || failed(weight))
     return failure();
-  PartNode conv(node, "Conv", {*input, *weight});
-  for (StringRef name : {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
-    conv.take(name);
-  return setSums(node, conv.import());
+  return setSums(node, PartNode(node, "Conv", {*input, *weight}).takeAll().import());
 }
 
 ArrayRef<OpEntry> imports::getQuantizeOps() {

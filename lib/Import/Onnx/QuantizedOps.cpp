@@ -35,8 +35,7 @@ static LogicalResult setQuantized(Node &node, FailureOr<TensorRef> floats, int s
   PartNode quantize(node, "QuantizeLinear", {*floats, node.input(scale), node.input(scale + 1)});
   if (!node.input(scale + 1) && node.input(0)->element.isInteger(8))
     quantize.set("output_dtype", int64_t(::onnx::TensorProto::INT8));
-  FailureOr<TensorRef> result = quantize.set("axis", int64_t(0)).import();
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(quantize.set("axis", int64_t(0)).import());
 }
 
 static FailureOr<TensorRef> addBias(Node &node, FailureOr<TensorRef> sum, const TensorRef &bias) {
@@ -46,9 +45,11 @@ static FailureOr<TensorRef> addBias(Node &node, FailureOr<TensorRef> sum, const 
 /// A bias of integers in steps of the product of two scales.
 static FailureOr<TensorRef> dequantizeBias(Node &node, const TensorRef &bias, const TensorRef &a,
                                            const TensorRef &b) {
-  FailureOr<TensorRef> scale = PartNode(node, "Mul", {a, b}).import();
-  if (!bias || failed(scale))
+  if (!bias)
     return bias;
+  FailureOr<TensorRef> scale = PartNode(node, "Mul", {a, b}).import();
+  if (failed(scale))
+    return failure();
   return PartNode(node, "DequantizeLinear", {bias, *scale}).set("axis", int64_t(0)).import();
 }
 
@@ -68,10 +69,7 @@ static LogicalResult importQLinearConv(Node &node) {
                        bias = dequantizeBias(node, node.input(8), node.input(1), node.input(4));
   if (failed(input) || failed(filter) || failed(bias))
     return failure();
-  PartNode conv(node, "Conv", {*input, *filter, *bias});
-  for (StringRef name : {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
-    conv.take(name);
-  return setQuantized(node, conv.import(), 6);
+  return setQuantized(node, PartNode(node, "Conv", {*input, *filter, *bias}).takeAll().import(), 6);
 }
 
 template <bool isSum>
@@ -97,7 +95,7 @@ static LogicalResult importAsOfOnnx(Node &node) {
       PartNode(node, node.getOp(), {node.input(0), node.input(1), node.input(2)})
           .take("axis")
           .import();
-  return failed(result) ? failure() : node.setOutput(*result);
+  return node.setOutput(result);
 }
 
 static LogicalResult importQGemm(Node &node) {
@@ -114,7 +112,7 @@ static LogicalResult importQGemm(Node &node) {
                                  .import();
   if (node.input(7))
     return setQuantized(node, sum, 7);
-  return failed(sum) ? failure() : node.setOutput(*sum);
+  return node.setOutput(sum);
 }
 
 /// A product of integers in floats, with a bias: both scales come behind both factors, and then the
@@ -131,7 +129,7 @@ static LogicalResult importMatMulIntegerToFloat(Node &node) {
     return failure();
   FailureOr<TensorRef> sum =
       addBias(node, PartNode(node, "MatMul", {*left, *right}).import(), node.input(6));
-  return failed(sum) ? failure() : node.setOutput(*sum);
+  return node.setOutput(sum);
 }
 
 static LogicalResult importDynamicQuantizeMatMul(Node &node) {
@@ -145,7 +143,7 @@ static LogicalResult importDynamicQuantizeMatMul(Node &node) {
     return failure();
   FailureOr<TensorRef> sum =
       addBias(node, PartNode(node, "MatMul", {*floats, *right}).import(), node.input(4));
-  return failed(sum) ? failure() : node.setOutput(*sum);
+  return node.setOutput(sum);
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,7 +215,7 @@ static LogicalResult importMatMulNBits(Node &node) {
     return failure();
   FailureOr<TensorRef> sum =
       addBias(node, PartNode(node, "MatMul", {input, *columns}).import(), node.input(5));
-  return failed(sum) ? failure() : node.setOutput(*sum);
+  return node.setOutput(sum);
 }
 
 ArrayRef<OpEntry> imports::getQuantizedOps() {

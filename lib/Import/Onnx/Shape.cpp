@@ -34,7 +34,7 @@ static LogicalResult importConstant(Node &node) {
   if (const auto *value = node.getAttribute("value")) {
     FailureOr<TensorRef> constant =
         readConstant(node.model, value->t(), node.body, [&] { return node.error(); });
-    return failed(constant) ? failure() : node.setOutput(*constant);
+    return node.setOutput(constant);
   }
   auto list = [&](Type type, auto values) {
     auto tensor = RankedTensorType::get(values.size(), type);
