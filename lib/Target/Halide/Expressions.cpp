@@ -77,26 +77,29 @@ static Expr truncateFloat(H::Type type, Expr in) {
   return (H::cast(type, in) ^ one) ^ one;
 }
 
-/// What maxima and minima with constants promise of a number.
+namespace {
+/// What maxima and minima with constants from `least` to `most` promise of a number.
 struct Promise {
+  Promise(Value number, double least, double most);
   bool isAbove = false, isBelow = false, isNumber = false;
 };
-static Promise findPromise(Value number, double least, double most) {
-  Promise found;
+} // namespace
+
+Promise::Promise(Value number, double least, double most) {
   while (Operation *op = number.getDefiningOp()) {
-    FloatAttr bound;
+    FloatAttr constant;
     if (isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op) &&
-        matchPattern(op->getOperand(1), m_Constant(&bound))) {
-      bool isMaximum = isa<arith::MaximumFOp, arith::MaxNumFOp>(op);
-      found.isAbove |= isMaximum && bound.getValueAsDouble() >= least;
-      found.isBelow |= !isMaximum && bound.getValueAsDouble() <= most;
-      found.isNumber |= isa<arith::MaxNumFOp, arith::MinNumFOp>(op);
+        matchPattern(op->getOperand(1), m_Constant(&constant))) {
+      double bound = constant.getValueAsDouble();
+      if (!(bound >= least && bound <= most))
+        return;
+      (isa<arith::MaximumFOp, arith::MaxNumFOp>(op) ? isAbove : isBelow) = true;
+      isNumber |= isa<arith::MaxNumFOp, arith::MinNumFOp>(op);
     } else if (!isa<StrictFloatOp>(op)) {
-      break;
+      return;
     }
     number = op->getOperand(0);
   }
-  return found;
 }
 
 /// Numbers beyond the range of `type` give its ends, and NaN 0.
@@ -104,7 +107,7 @@ static Expr saturateFloat(H::Type type, Expr in, Value number) {
   int bits = type.bits() - type.is_int(), mantissa = in.type().bits() == 32 ? 24 : 53;
   double end = std::ldexp(1.0, bits), least = type.is_int() ? -end : 0;
   double most = bits <= mantissa ? end - 1 : end - std::ldexp(1.0, bits - mantissa);
-  Promise promise = findPromise(number, least, most);
+  Promise promise(number, least, most);
   auto constant = [&](double x) { return H::Internal::make_const(in.type(), x); };
   return readOnce(in, [&](Expr x) {
     Expr inside = promise.isNumber ? x : blend(isNaN(x), constant(0), x);

@@ -8,6 +8,7 @@
 // RUN: attnc verify %s --function rounded_f16 --target x86-64-linux | FileCheck %s
 // RUN: attnc verify %s --function converted | FileCheck %s
 // RUN: attnc verify %s --function converted --target x86-64-linux | FileCheck %s
+// RUN: attnc verify %s --function bounded | FileCheck %s
 // CHECK: cases, all within the allowed error
 // RUN: attnc run %s --function integers | FileCheck %s --check-prefix=INTEGERS
 // RUN: attnc run %s --function integers --reference | FileCheck %s --check-prefix=INTEGERS
@@ -96,4 +97,27 @@ func.func @once() -> (tensor<3xf32> {attn.name = "sum"}) {
     attn.yield %r : f32
   } : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>
   return %sum : tensor<3xf32>
+}
+
+// A bound beyond the range promises nothing.
+func.func @bounded(%x: tensor<?xf32> {attn.name = "x", attn.dims = ["n"]}) -> (tensor<?xi16>, tensor<?xi16>) {
+  %low = attn.map %x {
+  ^bb0(%a: f32):
+    %zero = arith.constant 0.0 : f32
+    %least = arith.constant -1.0e20 : f32
+    %b = arith.maxnumf %a, %zero : f32
+    %c = arith.minimumf %b, %least : f32
+    %r = arith.fptosi %c : f32 to i16
+    attn.yield %r : i16
+  } : tensor<?xf32> -> tensor<?xi16>
+  %inside = attn.map %x {
+  ^bb0(%a: f32):
+    %most = arith.constant 1000.0 : f32
+    %least = arith.constant -1000.0 : f32
+    %b = arith.maximumf %a, %least : f32
+    %c = arith.minimumf %b, %most : f32
+    %r = arith.fptosi %c : f32 to i16
+    attn.yield %r : i16
+  } : tensor<?xf32> -> tensor<?xi16>
+  return %low, %inside : tensor<?xi16>, tensor<?xi16>
 }
