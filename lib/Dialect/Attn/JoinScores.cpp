@@ -11,7 +11,6 @@
 #include "JoinScores.h"
 
 #include "Shapes.h"
-#include "StoredTensors.h"
 
 #include "attnc/Dialect/Attn/Attributes.h"
 #include "attnc/Dialect/Attn/Elements.h"

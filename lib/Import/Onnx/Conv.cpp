@@ -120,6 +120,11 @@ static FailureOr<TensorRef> multiplyPatches(Node &node, ArrayRef<Window> windows
       [](Body &body, ArrayRef<Value> x) { return body.make<arith::AddFOp>(x[0], x[1]); });
 }
 
+SmallVector<AttributeEntry> imports::getConvAttributes() {
+  return {{"auto_pad", String},   {"dilations", Ints}, {"group", Int},
+          {"kernel_shape", Ints}, {"pads", Ints},      {"strides", Ints}};
+}
+
 LogicalResult imports::importConv(Node &node) {
   if (failed(checkConv(node)))
     return failure();

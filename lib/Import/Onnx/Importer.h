@@ -216,6 +216,7 @@ ArrayRef<OpEntry> getPoolOps();
 ArrayRef<OpEntry> getQuantizeOps();
 ArrayRef<OpEntry> getQuantizedOps();
 LogicalResult importConv(Node &node);
+SmallVector<AttributeEntry> getConvAttributes();
 LogicalResult importConvTranspose(Node &node);
 LogicalResult importResize(Node &node);
 LogicalResult importScatterNd(Node &node);

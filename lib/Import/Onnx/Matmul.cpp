@@ -107,17 +107,7 @@ static LogicalResult importMatMul(Node &node) {
 
 ArrayRef<OpEntry> imports::getMatmulOps() {
   static const OpEntry entries[] = {
-      {"",
-       "Conv",
-       "fff?",
-       "x",
-       {{"auto_pad", String},
-        {"dilations", Ints},
-        {"group", Int},
-        {"kernel_shape", Ints},
-        {"pads", Ints},
-        {"strides", Ints}},
-       importConv},
+      {"", "Conv", "fff?", "x", getConvAttributes(), importConv},
       {"",
        "ConvTranspose",
        "fff?",

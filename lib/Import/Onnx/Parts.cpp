@@ -121,7 +121,7 @@ static FailureOr<Part> resolvePart(Node &node, OpFoldResult size, Value start, V
   // The first element of an empty dimension is before its last one.
   if (step < 0 && !isAtMost(distance, Polynomial::of(size)))
     part.size = body.make<arith::MinSIOp>(toIndex(body, part.size), toIndex(body, size));
-  if (isOneElement(start, end))
+  if (isOneElement(start, end) || getStatic(size) == 1)
     part.size = atMostOne(body, part.size);
   return part;
 }

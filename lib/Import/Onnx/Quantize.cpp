@@ -354,17 +354,7 @@ static LogicalResult importConvInteger(Node &node) {
 
 ArrayRef<OpEntry> imports::getQuantizeOps() {
   static const OpEntry entries[] = {
-      {"",
-       "ConvInteger",
-       "iii?i?",
-       "x",
-       {{"auto_pad", String},
-        {"dilations", Ints},
-        {"group", Int},
-        {"kernel_shape", Ints},
-        {"pads", Ints},
-        {"strides", Ints}},
-       importConvInteger},
+      {"", "ConvInteger", "iii?i?", "x", getConvAttributes(), importConvInteger},
       {"",
        "DequantizeLinear",
        "ifi?",
