@@ -130,8 +130,9 @@ bool recordsGradients() {
 /// Whether `tensor` is a dual number of PyTorch's forward mode, whose tangent kernels would lose.
 bool hasTangent(PyObject *tensor) {
   static PyObject *name = PyUnicode_InternFromString("torch.autograd.forward_ad");
+  static PyObject *current = PyUnicode_InternFromString("_current_level");
   PyObject *mode = PyDict_GetItem(PyImport_GetModuleDict(), name); // borrowed
-  PyObject *level = mode ? PyObject_GetAttrString(mode, "_current_level") : nullptr;
+  PyObject *level = mode ? PyObject_GetAttr(mode, current) : nullptr;
   bool isActive = level && PyLong_AsLong(level) >= 0;
   Py_XDECREF(level);
   PyObject *dual = isActive ? PyObject_CallMethod(mode, "unpack_dual", "O", tensor) : nullptr;

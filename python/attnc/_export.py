@@ -44,7 +44,7 @@ def from_torch(module, inputs, dynamic_shapes, target, name):
 def _export(module, inputs, dynamic_shapes, name):
     """An ONNX program."""
     if inputs and isinstance(inputs[-1], dict):
-        inputs = (*inputs, {})  # the last dict names inputs
+        inputs = (*inputs, {})  # else torch.onnx.export takes the dict as keyword arguments
     try:
         with _flex_export.writing_out() as calls:
             program = torch.onnx.export(module, inputs, dynamic_shapes=dynamic_shapes, dynamo=True, optimize=False, verbose=False,

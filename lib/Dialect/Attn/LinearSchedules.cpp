@@ -96,16 +96,16 @@ static RegisterTile getRegisterTile(LinearOp op, const CpuInfo &cpu, int64_t lan
   return hasAVX && areThree ? RegisterTile{4, 3} : RegisterTile{6, 2};
 }
 
-bool attn::takeAsMatmul(RewriterBase &rewriter, LinearOp op) {
+void attn::takeAsMatmul(RewriterBase &rewriter, LinearOp op) {
   auto transpose = op.getWeight().getDefiningOp<TransposeOp>();
   Type element = op.getType().getElementType();
-  if (!transpose || isWeight(transpose) || op.getBias() || !(element.isF32() || element.isF64()))
-    return false;
+  if (!transpose || isWeight(transpose) || op.getBias() || op.getSchedule() ||
+      !(element.isF32() || element.isF64()))
+    return;
   rewriter.setInsertionPoint(op);
   rewriter.replaceOpWithNewOp<MatmulOp>(op, op.getType(), op.getInput(), transpose.getInput());
   if (transpose->use_empty())
     rewriter.eraseOp(transpose);
-  return true;
 }
 
 /// A single row has its own kernel. Packing weights in the call costs more than the product of a

@@ -114,7 +114,7 @@ struct AttnSelectSchedulePass : attn::impl::AttnSelectScheduleBase<AttnSelectSch
     bool isValid = succeeded(verifyExpectedQLen(getOperation()));
     IRRewriter rewriter(&getContext());
     getOperation().walk([&](LinearOp op) {
-      if (!gpu && !op.getSchedule())
+      if (!gpu)
         takeAsMatmul(rewriter, op);
     });
     // How heads are stored, which attention's depend on, follows from those of linear layers.

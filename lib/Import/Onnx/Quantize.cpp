@@ -213,19 +213,17 @@ static Value quantize(Body &at, Value x, Value zero, Type type) {
   return castScalar(at, number, type);
 }
 
-/// The type of a QuantizeLinear's result; UINT8 if the node names none.
+/// The type of a QuantizeLinear's result: that of the zero point, or the one that the node names,
+/// or UINT8.
 static FailureOr<Type> getQuantizedType(Node &node) {
-  Type byte = getByteType(node.model.context);
-  if (TensorRef zero = node.input(2)) {
-    if (zero->isByte || zero->element.isInteger(8) || zero->element.isInteger(16))
-      return zero->element;
-    return node.error() << "expected quantized numbers of i8, i16 or UINT8, found "
-                        << zero->element;
-  }
-  const auto *given = node.getAttribute("output_dtype");
-  if (!given || given->i() == 0 || given->i() == ::onnx::TensorProto::UINT8)
-    return byte;
-  return node.getType("output_dtype");
+  TensorRef zero = node.input(2);
+  int64_t given = node.getInt("output_dtype", 0);
+  if (zero ? zero->isByte : given == 0 || given == ::onnx::TensorProto::UINT8)
+    return getByteType(node.model.context);
+  FailureOr<Type> type = zero ? FailureOr<Type>(zero->element) : node.getType("output_dtype");
+  if (succeeded(type) && !type->isInteger(8) && !type->isInteger(16))
+    return node.error() << "expected quantized numbers of i8, i16 or UINT8, found " << *type;
+  return type;
 }
 
 static LogicalResult importQuantize(Node &node) {
@@ -233,8 +231,6 @@ static LogicalResult importQuantize(Node &node) {
   if (failed(found))
     return failure();
   Type type = *found;
-  if (!type.isInteger(8) && !type.isInteger(16) && type != getByteType(node.model.context))
-    return node.error() << "expected quantized numbers of i8, i16 or UINT8, found " << type;
   FailureOr<SmallVector<TensorRef>> operands = getOperands(node);
   if (failed(operands))
     return failure();

@@ -94,6 +94,7 @@ static LogicalResult importConstantOfShape(Node &node) {
   if (failed(sizes))
     return failure();
   TypedAttr value = node.body.b.getF32FloatAttr(0);
+  bool isByte = false;
   if (const auto *attribute = node.getAttribute("value")) {
     auto elements = getElements(attribute->t(), node.model.file, node.model.context,
                                 [&] { return node.error(); });
@@ -102,12 +103,12 @@ static LogicalResult importConstantOfShape(Node &node) {
     if (elements->getNumElements() != 1)
       return node.error() << "expected one value, found " << elements->getNumElements();
     value = *cast<DenseElementsAttr>(*elements).value_begin<TypedAttr>();
+    isByte = attribute->t().data_type() == ::onnx::TensorProto::UINT8;
   }
   Value scalar = arith::ConstantOp::create(node.body.b, node.body.loc, value);
   TensorRef result =
       makeExpand(node.body, makeElements(node.body, value.getType(), {scalar}, {}), *sizes);
-  const auto *given = node.getAttribute("value");
-  result->isByte = given && given->t().data_type() == ::onnx::TensorProto::UINT8;
+  result->isByte = isByte;
   return node.setOutput(result);
 }
 

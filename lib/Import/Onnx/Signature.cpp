@@ -202,8 +202,8 @@ static bool readsBytes(const Node &node) {
   return false;
 }
 
-/// Whether an op gives numbers that UINT8 doesn't hold: they would have to wrap around.
-static bool mayLeaveBytes(StringRef op) {
+/// Whether an op on UINT8 may give numbers beyond it, which ONNX wraps around.
+static bool mayExceedByte(StringRef op) {
   return llvm::StringSwitch<bool>(op)
       .Cases({"Add", "Sub", "Mul", "Pow", "Neg", "Sum", "BitShift", "BitwiseNot", "CumSum",
               "Einsum", "ReduceSum", "ReduceSumSquare", "ReduceProd", "ReduceL1"},
@@ -228,7 +228,8 @@ static void markBytes(Node &node, bool areRead) {
     TensorRef result = node.scope.lookup(name);
     if (!result || result->element != getByteType(node.model.context) || result->isByte == areBytes)
       continue;
-    node.scope[name] = result = std::make_shared<Tensor>(*result); // not what a cast may share
+    // A cast to i32 shares the tensor of its input.
+    node.scope[name] = result = std::make_shared<Tensor>(*result);
     result->isByte = areBytes;
   }
 }
@@ -240,7 +241,7 @@ LogicalResult imports::importChecked(Node &node, const OpEntry &entry) {
       failed(checkOutputs(node, entry)))
     return failure();
   bool areBytes = readsBytes(node);
-  if (areBytes && mayLeaveBytes(node.getOp()))
+  if (areBytes && mayExceedByte(node.getOp()))
     return node.error() << "expected numbers of another type than UINT8, which wrap around";
   if (failed(entry.import(node)))
     return failure();

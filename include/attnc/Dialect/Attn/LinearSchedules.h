@@ -30,9 +30,10 @@ constexpr int64_t getMostBlockRows(int64_t panelColumns) {
 /// Whether that is so for `input`; nullopt if only a call knows.
 std::optional<bool> hasShortRows(RankedTensorType input);
 
-/// Makes a layer, without a bias, of the transpose of a matrix of the call the product with that
-/// matrix, in f32 or f64: else each call would transpose and pack it. Returns whether it did.
-bool takeAsMatmul(RewriterBase &rewriter, LinearOp op);
+/// Replaces a layer in f32 or f64 whose weight is the transpose of an argument or a computed
+/// matrix, by `attn.matmul` with that matrix: a call would transpose and pack it. Not if there is a
+/// bias or a schedule.
+void takeAsMatmul(RewriterBase &rewriter, LinearOp op);
 
 /// Whether weights are packed while compiling: their values are known.
 bool hasConstantWeight(LinearOp op);
