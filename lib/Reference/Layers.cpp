@@ -14,6 +14,14 @@ using namespace mlir;
 using namespace mlir::attn;
 using namespace mlir::attn::reference;
 
+/// Σ of products of bytes, those of `row` unsigned.
+static int64_t multiplyBytes(const Scalar *row, const Scalar *column, int64_t width) {
+  int64_t sum = 0;
+  for (int64_t k = 0; k < width; ++k)
+    sum += int64_t(uint8_t(row[k].integer)) * int8_t(column[k].integer);
+  return sum;
+}
+
 static LogicalResult evaluate(LinearOp op, Environment &env) {
   const Array &input = env.get(op.getInput()), &weight = env.get(op.getWeight());
   const Array *bias = op.getBias() ? &env.get(op.getBias()) : nullptr;
@@ -22,6 +30,10 @@ static LogicalResult evaluate(LinearOp op, Environment &env) {
   for (int64_t at = 0; at < result.size(); ++at) {
     const Scalar *row = input.values.data() + at / features * width;
     const Scalar *column = weight.values.data() + at % features * width;
+    if (op.isInteger()) {
+      result.values[at].integer = multiplyBytes(row, column, width);
+      continue;
+    }
     // A matrix product of BLAS: one sum for each element.
     double sum = dot(env, row, 1, column, 1, width, /*numSums=*/1);
     double product = env.round(sum, result.elementType);

@@ -220,7 +220,7 @@ LogicalResult GpuLinear::lower() {
 
 bool attn::hasGpuTiles(LinearOp op) {
   int64_t rank = tensorType(op.getResult()).getRank();
-  return rank == 2 || rank == 3;
+  return (rank == 2 || rank == 3) && !op.isInteger();
 }
 
 LogicalResult attn::lowerLinearOnGpu(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,

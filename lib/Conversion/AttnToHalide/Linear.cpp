@@ -23,32 +23,35 @@ namespace {
 struct Tile {
   int64_t rows, lanes, vectors, rowBlock;
   Products products;
-  /// Whether products take pairs of bf16, and whether all those of a block are one call.
-  bool inPairs, inTiles;
+  /// How many elements products take at once: 1, pairs of bf16, or quads of i8.
+  int64_t group;
+  /// Whether all products of a block are one call.
+  bool inTiles;
   /// Whether weights are read in place, `vectors` features at a time.
   bool inPlace;
   /// Features of a task.
   int64_t columns() const { return lanes * vectors; }
 
-  explicit Tile(LinearAttr s)
+  Tile(LinearOp op, LinearAttr s)
       : rows(s.getRowTile()), lanes(s.getVectorWidth()), vectors(s.getVectors()),
-        rowBlock(s.getRowBlock()), products(s.getProducts()), inPairs(products != Products::f32),
+        rowBlock(s.getRowBlock()), products(s.getProducts()),
+        group(getGroupSize(tensorType(op.getWeight()).getElementType(), products)),
         inTiles(products == Products::bf16_tiles), inPlace(!s.getPacked()) {}
 };
 
 /// Funcs of the product, outermost consumer last. Constant panels are an input, without a weight;
 /// weights that stay in place have no panels. The sum and the block, which are one func if all
 /// products of a block are one call, have the tile's rows, of dimension `rowDim` of the result, as
-/// dimension 2. `wideInput`: null, or the input in f32.
+/// dimension 2. `wideInput`: null, or the input in f32 or in quads.
 struct Product {
   Func weight, panels, wideInput, sum, block, result;
   int64_t rowDim;
   /// The order of the input's dimensions if the result is heads.
   std::optional<Layout> heads;
-  /// The extent of the reduction: in_features, or pairs of them.
+  /// The extent of the reduction: in_features, or groups of them.
   Scalar width;
-  /// Pairs in a packed panel, if the reduction takes pairs.
-  int64_t pairs;
+  /// Groups in a packed panel.
+  int64_t groups;
   bool packsInCall;
 };
 } // namespace
@@ -158,6 +161,17 @@ static Scalar readPaddedPair(Scalar pair, int64_t size, function_ref<Scalar(Scal
   return pairOf(readOrZero(pair * 2), readOrZero(pair * 2 + 1));
 }
 
+/// The four elements from 4 · `quad` on; 0 in place of those behind the last of `size`.
+static Scalar readQuad(Scalar quad, int64_t size, function_ref<Scalar(Scalar)> read) {
+  SmallVector<Scalar> bytes;
+  for (int64_t i = 0; i < 4; ++i) {
+    Scalar k = quad * 4 + i;
+    Scalar x = read(size % 4 == 0 ? k : min(k, size - 1));
+    bytes.push_back(size % 4 == 0 ? x : select(likely(k < k.constant(size)), x, x.constant(0)));
+  }
+  return quadOf(bytes);
+}
+
 /// The product of two factors, by the processor's conversion if both are f16: beside a weight
 /// packed in f32, LLVM would widen the input one element at a time, waiting for sums.
 static Scalar multiply(Scalar x, Scalar weight, Type acc) {
@@ -183,22 +197,29 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
   if (tile.inPlace)
     return;
   int64_t depth = tensorType(op.getWeight()).getDimSize(1);
-  f.pairs = countPairs(depth, tile.products);
-  Type type = tile.inPairs ? p.b().getI32Type() : accumulatorType(f.weight.getElementType());
+  f.groups = countGroups(depth, tile.group, tile.products);
+  Type type = tile.group > 1 ? p.b().getI32Type() : accumulatorType(f.weight.getElementType());
   f.panels = p.func("panels", {"ni", "k", "no"}, type, [&](ArrayRef<Scalar> v) {
     auto read = [&](Scalar k) { return readWeight(p, f.weight, tile, v[0], k, v[2]); };
-    if (tile.inPairs && f.pairs * 2 > depth + 1)
+    if (tile.group == 4)
+      return readQuad(v[1], depth, read);
+    if (tile.group == 2 && f.groups * 2 > depth + 1)
       return readPaddedPair(v[1], depth, read);
-    return tile.inPairs ? readPair(v[1], depth, read) : widenFactor(read(v[1]), type);
+    return tile.group == 2 ? readPair(v[1], depth, read) : widenFactor(read(v[1]), type);
   });
 }
 
-/// Rows of 16 bits that each panel would widen again.
+/// Rows of 16 bits that each panel would widen again, or the quads of rows of 8 bits.
 static Func buildWideInput(PipelineBuilder &p, LinearOp op, Func input, const Tile &tile) {
   RankedTensorType type = tensorType(op.getInput());
-  if (type.getElementTypeBitWidth() != 16 || tile.inPairs || tile.rows == 1 || tile.inPlace)
-    return {};
   SmallVector<StringRef> vars = concat<StringRef>({"k"}, rowNames(type.getRank() - 1));
+  if (tile.group == 4)
+    return p.func("quads", vars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
+      return readQuad(v[0], type.getShape().back(),
+                      [&](Scalar k) { return input(concat<Scalar>({k}, v.drop_front(1))); });
+    });
+  if (type.getElementTypeBitWidth() != 16 || tile.group != 1 || tile.rows == 1 || tile.inPlace)
+    return {};
   return p.func("wide_input", vars, p.b().getF32Type(),
                 [&](ArrayRef<Scalar> v) { return widenFactor(input(v)); });
 }
@@ -207,7 +228,7 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
                                        SplitHeadsOp heads, Value packed, const Tile &tile,
                                        int64_t rowDim) {
   RankedTensorType type = tensorType(op.getResult());
-  Type element = type.getElementType(), acc = accumulatorType(element);
+  Type element = type.getElementType(), acc = op.isInteger() ? element : accumulatorType(element);
   Func input = p.input("input", op.getInput());
   Product f;
   f.rowDim = rowDim;
@@ -218,7 +239,7 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
   Scalar rows = p.extent(input, rowDim);
   int64_t depth = tensorType(op.getWeight()).getDimSize(1);
-  f.width = tile.inPairs ? p.i32(llvm::divideCeilSigned(depth, 2)) : p.extent(input, 0);
+  f.width = tile.group > 1 ? p.i32(llvm::divideCeilSigned(depth, tile.group)) : p.extent(input, 0);
   SmallVector<StringRef> outer = rowNames(type.getRank() - 1);
   int64_t columns = tile.columns();
 
@@ -241,8 +262,10 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
     };
     Scalar weight =
         tile.inPlace ? readWeight(p, f.weight, tile, v[0], r[0], v[1]) : f.panels(v[0], r[0], v[1]);
-    return tile.inPairs ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
-                        : f.sum(v) + multiply(read(r[0]), weight, acc);
+    if (tile.group == 4)
+      return dotI8Quad(f.sum(v), read(r[0]), weight);
+    return tile.group == 2 ? dotBF16Pair(f.sum(v), readPair(r[0], depth, read), weight)
+                           : f.sum(v) + multiply(read(r[0]), weight, acc);
   });
   f.block = tile.inTiles
                 ? f.sum
@@ -306,7 +329,7 @@ static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Ti
   using halide::MemoryType;
   SmallVector<Loop> loops = p.loops(f.sum, 0);
   Loop reduction = loops.back();
-  int64_t length = tile.inPairs ? 0 : getBlockLength(f.width);
+  int64_t length = tile.group > 1 ? 0 : getBlockLength(f.width);
   if (length == 0) {
     p.storeIn(f.sum, MemoryType::register_);
     return scheduleSum(p, f.sum, at, loops, reduction, tile);
@@ -381,7 +404,7 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
   p.computeRoot(f.panels);
   p.boundExtent(f.panels, 0, tile.columns());
   if (tile.inTiles)
-    p.boundExtent(f.panels, 1, f.pairs);
+    p.boundExtent(f.panels, 1, f.groups);
   SmallVector<Loop> panels = p.loops(f.panels);
   auto [ko, ki] = p.split(panels[1], tile.lanes, TailStrategy::guard_with_if);
   p.reorder({ki, panels[0], ko, panels[2]});
@@ -391,7 +414,7 @@ static void schedulePanels(PipelineBuilder &p, const Product &f, const Tile &til
 
 LogicalResult attn::lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                 SplitHeadsOp heads, Value panels, LinearKernel kernel) {
-  Tile tile(kernel.schedule);
+  Tile tile(op, kernel.schedule);
   FailureOr<Product> product = buildProduct(p, op, epilogue, heads, panels, tile, kernel.rowDim);
   if (failed(product))
     return failure();

@@ -49,10 +49,16 @@ static std::string getName(arith::ConstantOp constant) {
   return resource ? (resource.getRawHandle().getKey() + ".panels").str() : "panels";
 }
 
-int64_t attn::countPairs(int64_t depth, Products products) {
+int64_t attn::getGroupSize(Type element, Products products) {
+  if (element.isInteger(8))
+    return 4;
+  return products == Products::f32 ? 1 : 2;
+}
+
+int64_t attn::countGroups(int64_t depth, int64_t groupSize, Products products) {
   constexpr int64_t kTilePairs = 16;
-  int64_t pairs = llvm::divideCeilSigned(depth, 2);
-  return products == Products::bf16_tiles ? llvm::alignTo(pairs, kTilePairs) : pairs;
+  int64_t groups = llvm::divideCeilSigned(depth, groupSize);
+  return products == Products::bf16_tiles ? llvm::alignTo(groups, kTilePairs) : groups;
 }
 
 Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns, Products products) {
@@ -63,12 +69,10 @@ Value attn::packPanels(OpBuilder &builder, Value weight, int64_t columns, Produc
   auto type = cast<RankedTensorType>(weight.getType());
   int64_t size = type.getElementTypeBitWidth() / 8;
   Matrix matrix{bytes, type.getDimSize(0), type.getDimSize(1), size};
-  bool inPairs = products != Products::f32;
-  int64_t group = inPairs ? 2 : 1;
-  auto packed = RankedTensorType::get(
-      {llvm::divideCeilSigned(matrix.rows, columns),
-       inPairs ? countPairs(matrix.columns, products) : matrix.columns, columns},
-      inPairs ? builder.getI32Type() : type.getElementType());
+  int64_t group = getGroupSize(type.getElementType(), products);
+  auto packed = RankedTensorType::get({llvm::divideCeilSigned(matrix.rows, columns),
+                                       countGroups(matrix.columns, group, products), columns},
+                                      group == 1 ? type.getElementType() : builder.getI32Type());
   auto blob = HeapAsmResourceBlob::allocate(packed.getNumElements() * size * group, size * group);
   pack(matrix, packed, group, blob.getMutableData());
   auto value = DenseResourceElementsAttr::get(packed, getName(constant), std::move(blob));

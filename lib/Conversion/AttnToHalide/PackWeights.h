@@ -16,12 +16,14 @@ namespace mlir::attn {
 
 /// Packs the constant `weight` of shape [N, K] in panels of `columns` features, which a register
 /// tile reads in order: a constant of shape [ceil(N / columns), K, columns], padded with zeros; in
-/// pairs of bf16, i32 of shape [ceil(N / columns), countPairs(K), columns]. Null if `weight` isn't
-/// a constant.
+/// pairs of bf16 or quads of i8, i32 of shape [ceil(N / columns), countGroups(K), columns]. Null if
+/// `weight` isn't a constant.
 Value packPanels(OpBuilder &builder, Value weight, int64_t columns, Products products);
 
-/// Pairs of a panel's feature of `depth` in_features: whole tiles of 16 if products take tiles.
-int64_t countPairs(int64_t depth, Products products);
+/// Elements of a weight of type `element` that are multiplied at once: 1, a pair or a quad.
+int64_t getGroupSize(Type element, Products products);
+/// Groups of a panel's feature of `depth` in_features: whole tiles of 16 if products take tiles.
+int64_t countGroups(int64_t depth, int64_t groupSize, Products products);
 
 } // namespace mlir::attn
 

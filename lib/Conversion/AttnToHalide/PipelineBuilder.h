@@ -132,7 +132,10 @@ Scalar pairOf(Scalar low, Scalar high);
 Scalar roundBF16Pair(Scalar low, Scalar high);
 /// acc plus the products of two pairs.
 Scalar dotBF16Pair(Scalar acc, Scalar a, Scalar b);
-/// The same in an update whose loops one call replaces; see halide.dot_bf16_tiles.
+/// Four i8 in an i32, as they lie in memory; acc plus the products of two such quads.
+Scalar quadOf(ArrayRef<Scalar> bytes);
+Scalar dotI8Quad(Scalar acc, Scalar a, Scalar b);
+/// `dotBF16Pair` in an update whose loops one call replaces; see halide.dot_bf16_tiles.
 Scalar dotBF16Tiles(Scalar acc, Scalar a, Scalar b, Scalar rows, Scalar depth);
 Scalar unsafePromiseClamped(Scalar x, Scalar low, Scalar high);
 /// Nothing, as the body of an output that updates write: its other elements stay as they are.

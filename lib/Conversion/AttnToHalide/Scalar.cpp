@@ -163,6 +163,13 @@ Scalar roundBF16Pair(Scalar low, Scalar high) {
 Scalar dotBF16Pair(Scalar acc, Scalar a, Scalar b) {
   return {acc.b(), halide::DotBF16PairOp::create(acc.b(), acc, a, b)};
 }
+Scalar quadOf(ArrayRef<Scalar> bytes) {
+  return {bytes[0].b(),
+          halide::MakeI8QuadOp::create(bytes[0].b(), bytes[0], bytes[1], bytes[2], bytes[3])};
+}
+Scalar dotI8Quad(Scalar acc, Scalar a, Scalar b) {
+  return {acc.b(), halide::DotI8QuadOp::create(acc.b(), acc, a, b)};
+}
 Scalar dotBF16Tiles(Scalar acc, Scalar a, Scalar b, Scalar rows, Scalar depth) {
   return {acc.b(), halide::DotBF16TilesOp::create(acc.b(), acc, a, b, rows, depth)};
 }

@@ -17,12 +17,31 @@ using namespace mlir::attn;
 // LinearOp
 //===----------------------------------------------------------------------===//
 
+bool LinearOp::isInteger() { return getElementTypeOrSelf(getWeight()).isInteger(8); }
+
+/// linear_c1: sums of so many products don't overflow.
+static LogicalResult verifyIntegers(LinearOp op) {
+  constexpr int64_t kMostFeatures = 65536;
+  if (op.getBias())
+    return op.emitOpError("expected no bias of products of i8, found ") << op.getBias().getType();
+  if (!getElementTypeOrSelf(op.getResult()).isInteger(32))
+    return op.emitOpError("expected a result of i32 beside products of i8, found ")
+           << op.getResult().getType();
+  auto weight = cast<RankedTensorType>(op.getWeight().getType());
+  if (weight.getRank() == 2 &&
+      !(weight.getDimSize(1) >= 0 && weight.getDimSize(1) <= kMostFeatures))
+    return op.emitOpError("expected a known number of at most ")
+           << kMostFeatures << " in_features beside products of i8, found " << weight;
+  return success();
+}
+
 LogicalResult LinearOp::verify() {
   Value input = getInput(), weight = getWeight();
   // linear_c1
   if (failed(verifyElement(*this, "weight", weight, "input", input)) ||
+      (isInteger() && failed(verifyIntegers(*this))) ||
       (getBias() && failed(verifyElement(*this, "bias", getBias(), "input", input))) ||
-      failed(verifyElement(*this, "result", getResult(), "input", input)))
+      (!isInteger() && failed(verifyElement(*this, "result", getResult(), "input", input))))
     return failure();
   if (rankOf(input) == 0)
     return emitOpError("expected input of rank 1 or more, found 0");

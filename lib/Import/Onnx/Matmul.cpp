@@ -7,7 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Importer.h"
+#include "Quantize.h"
 #include "Sizes.h"
 
 #include "attnc/Dialect/Attn/Attn.h"
@@ -58,11 +58,14 @@ static LogicalResult importGemm(Node &node) {
     return node.error() << "expected operands of one type, found " << input->element << " and "
                         << (matrix->element != input->element ? matrix : bias)->element;
   double alpha = node.getFloat("alpha", 1), beta = node.getFloat("beta", 1);
+  bool isTransposed = node.getInt("transB", 0);
   if (node.getInt("transA", 0))
     input = makeTranspose(node.body, input, {1, 0});
-  if (node.getInt("transB", 0))
+  FailureOr<TensorRef> product = multiplyQuantized(node, input, matrix, isTransposed);
+  if (isTransposed)
     matrix = makeTranspose(node.body, matrix, {1, 0});
-  FailureOr<TensorRef> product = multiplyMatrices(node, input, matrix);
+  if (!*product)
+    product = multiplyMatrices(node, input, matrix);
   if (failed(product))
     return failure();
   if (alpha != 1)
@@ -101,6 +104,8 @@ static LogicalResult importMatMul(Node &node) {
   TensorRef left = node.input(0), right = node.input(1);
   if (left->getRank() == 1 || right->getRank() == 1)
     return multiplyVector(node, left, right);
+  if (TensorRef product = multiplyQuantized(node, left, right))
+    return node.setOutput(product);
   FailureOr<TensorRef> product = multiplyMatrices(node, left, right);
   return node.setOutput(product);
 }

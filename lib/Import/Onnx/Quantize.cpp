@@ -4,8 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Integers that stand for floats: less a zero point, times a scale. Models in QDQ form convert them
-// to floats before each `MatMul`; others multiply integers, which is done in floats, too: their
-// sums are exact up to 2^24. Constants become floats here, so that layers have weights like others.
+// to floats before each `MatMul`; others multiply integers. Where these aren't linear layers of i8
+// (IntegerProducts.cpp), they are multiplied in floats, too: sums are exact up to 2^24. Constants
+// become floats here, so that layers have weights like others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -64,15 +65,18 @@ std::optional<std::vector<float>> imports::readNumbers(Node &node, const TensorR
   return std::nullopt;
 }
 
-TensorRef imports::makeFloats(Node &node, ArrayRef<int64_t> shape, ArrayRef<float> numbers) {
-  auto type = RankedTensorType::get(shape, node.body.b.getF32Type());
-  ArrayRef<char> bytes(reinterpret_cast<const char *>(numbers.data()),
-                       numbers.size() * sizeof(float));
+TensorRef imports::makeNumbers(Node &node, RankedTensorType type, ArrayRef<char> bytes) {
   if (!isWeight(type))
     return makeConstant(node.body, DenseElementsAttr::getFromRawBuffer(type, bytes));
-  auto blob = HeapAsmResourceBlob::allocate(bytes.size(), sizeof(float));
+  auto blob = HeapAsmResourceBlob::allocate(bytes.size(), type.getElementTypeBitWidth() / 8);
   llvm::copy(bytes, blob.getMutableData().begin());
   return makeConstant(node.body, DenseResourceElementsAttr::get(type, "weight", std::move(blob)));
+}
+
+TensorRef imports::makeFloats(Node &node, ArrayRef<int64_t> shape, ArrayRef<float> numbers) {
+  return makeNumbers(
+      node, RankedTensorType::get(shape, node.body.b.getF32Type()),
+      {reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)});
 }
 
 /// How many elements of `tensor`, row-major, have one element of a factor: all, or those of one
@@ -175,12 +179,18 @@ static LogicalResult importDequantize(Node &node) {
   if (failed(given))
     return failure();
   Type scale = node.input(1)->element, type = *given ? *given : scale;
-  if (type.isF32() && scale.isF32()) {
-    int64_t rank = node.input(0)->getRank(), axis = node.getInt("axis", 1);
-    if (TensorRef folded = foldFloats(node, node.input(0), node.input(1), node.input(2),
-                                      axis < 0 ? axis + rank : axis))
-      return node.setOutput(folded);
-  }
+  int64_t axis = node.getInt("axis", 1);
+  if (axis < 0)
+    axis += node.input(0)->getRank();
+  auto setOutput = [&](FailureOr<TensorRef> result) {
+    bool isWhole = node.getInt("block_size", 0) == 0 && type.isF32();
+    if (succeeded(result) && isWhole)
+      (*result)->quantized = {node.input(0), node.input(1), node.input(2), axis};
+    return node.setOutput(result);
+  };
+  if (type.isF32() && scale.isF32())
+    if (TensorRef folded = foldFloats(node, node.input(0), node.input(1), node.input(2), axis))
+      return setOutput(folded);
   FailureOr<TensorRef> result =
       applyElementwise(node, *operands, type, [=](Body &at, ArrayRef<Value> x) -> Value {
         Type i32 = at.b.getI32Type();
@@ -190,7 +200,7 @@ static LogicalResult importDequantize(Node &node) {
         Value product = at.make<arith::MulFOp>(castScalar(at, number, scale), x[1]);
         return castScalar(at, product, type);
       });
-  return node.setOutput(result);
+  return setOutput(result);
 }
 
 /// The least and the largest of the integers that a type holds as quantized numbers.
@@ -282,6 +292,7 @@ FailureOr<DynamicallyQuantized> imports::quantizeDynamically(Node &node, const T
       });
   if (failed(result))
     return failure();
+  (*result)->isByte = (*zero)->isByte = true;
   return DynamicallyQuantized{*result, *scale, *zero};
 }
 
@@ -330,6 +341,9 @@ static LogicalResult setSums(Node &node, FailureOr<TensorRef> product) {
 }
 
 static LogicalResult importMatMulInteger(Node &node) {
+  if (TensorRef product =
+          multiplyIntegers(node, {node.input(0), node.input(2)}, {node.input(1), node.input(3)}))
+    return node.setOutput(product);
   auto lastDim = [&](int index, int64_t back) {
     return std::max<int64_t>(node.input(index)->getRank() - back, 0);
   };

@@ -15,8 +15,21 @@ namespace mlir::attn::imports {
 /// The numbers of a constant of f32, f16 or integers of up to 32 bits, row-major; none if `tensor`
 /// is no such constant.
 std::optional<std::vector<float>> readNumbers(Node &node, const TensorRef &tensor);
-/// A constant in f32; a large one is a weight.
+/// A constant of row-major elements; a large one is a weight.
+TensorRef makeNumbers(Node &node, RankedTensorType type, ArrayRef<char> bytes);
 TensorRef makeFloats(Node &node, ArrayRef<int64_t> shape, ArrayRef<float> numbers);
+
+/// A factor of a product: integers less their zero points, which may be null.
+struct IntegerFactor {
+  TensorRef tensor, zero;
+};
+/// left · right, or left · rightᵀ, exactly, in i32, as a linear layer of i8. Null if `left` has more
+/// than one zero point, or `right` isn't a constant matrix that i8 without zero points hold.
+TensorRef multiplyIntegers(Node &node, const IntegerFactor &left, const IntegerFactor &right,
+                           bool isTransposed = false);
+/// The same in f32 of what DequantizeLinear has made of integers.
+TensorRef multiplyQuantized(Node &node, const TensorRef &left, const TensorRef &right,
+                            bool isTransposed = false);
 
 /// Bytes with the scale and the zero point that map 0 to 255 to the range of all numbers and 0.
 struct DynamicallyQuantized {

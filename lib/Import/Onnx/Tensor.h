@@ -27,6 +27,13 @@ namespace mlir::attn::imports {
 struct Tensor;
 using TensorRef = std::shared_ptr<Tensor>;
 
+/// Integers, less a zero point, times a scale; `zero` may be null. More than one of these are those
+/// of indices along `axis`.
+struct Quantized {
+  TensorRef tensor, scale, zero;
+  int64_t axis;
+};
+
 /// An insertion point for scalars: a region under construction, or the function itself.
 struct Body {
   OpBuilder &b;
@@ -67,6 +74,9 @@ struct Tensor {
 
   /// Whether the model says UINT8, of which `element` holds all numbers.
   bool isByte = false;
+
+  /// What DequantizeLinear has made this of, if it has.
+  std::optional<Quantized> quantized;
 
   /// The tensor before a reshape, if this is one.
   TensorRef unshaped;

@@ -39,33 +39,37 @@ bool mlir::halide::hasBF16Instructions(const Target &target) {
 // Halves
 //===----------------------------------------------------------------------===//
 
-/// The load of every second element behind changes of its type, if `half` is one.
-static const Load *findHalves(const Expr &half) {
-  if (const Reinterpret *other = half.as<Reinterpret>())
-    return findHalves(other->value);
-  const Load *load = half.as<Load>();
+/// The load of every `stride`-th element behind changes of its type, if `part` is one.
+static const Load *findPart(const Expr &part, int stride) {
+  if (const Reinterpret *other = part.as<Reinterpret>())
+    return findPart(other->value, stride);
+  const Load *load = part.as<Load>();
   const Ramp *ramp = load ? load->index.as<Ramp>() : nullptr;
-  return ramp && is_const(ramp->stride, 2) && is_const_one(load->predicate) ? load : nullptr;
+  return ramp && is_const(ramp->stride, stride) && is_const_one(load->predicate) ? load : nullptr;
 }
 
-/// One load of all elements, if those of the upper halves follow those of the lower ones.
-static Expr loadPairs(const Expr &low, const Expr &high) {
-  const Load *lower = findHalves(low), *upper = findHalves(high);
-  if (!lower || !upper || lower->name != upper->name)
+Expr mlir::halide::loadInterleaved(const std::vector<Expr> &parts) {
+  int count = parts.size();
+  const Load *first = findPart(parts[0], count);
+  if (!first)
     return Expr();
-  const Expr &first = lower->index.as<Ramp>()->base, &second = upper->index.as<Ramp>()->base;
-  if (!is_const_one(simplify(second - first)))
-    return Expr();
-  int elements = 2 * low.type().lanes();
-  return Load::make(lower->type.with_lanes(elements), lower->name, Ramp::make(first, 1, elements),
-                    lower->image, lower->param, const_true(elements), lower->alignment);
+  const Expr &base = first->index.as<Ramp>()->base;
+  for (int i = 1; i < count; ++i) {
+    const Load *part = findPart(parts[i], count);
+    if (!part || part->name != first->name ||
+        !is_const(simplify(part->index.as<Ramp>()->base - base), i))
+      return Expr();
+  }
+  int elements = count * parts[0].type().lanes();
+  return Load::make(first->type.with_lanes(elements), first->name, Ramp::make(base, 1, elements),
+                    first->image, first->param, const_true(elements), first->alignment);
 }
 
 static Expr joinHalves(const Expr &low, const Expr &high) {
   Type pairs = Int(32, low.type().lanes());
   if (pairs.is_scalar())
     return cast(pairs, cast(UInt(16), low)) | (cast(pairs, cast(UInt(16), high)) << 16);
-  Expr loaded = loadPairs(low, high);
+  Expr loaded = mlir::halide::loadInterleaved({low, high});
   return reinterpret(pairs, loaded.defined() ? loaded : Shuffle::make_interleave({low, high}));
 }
 

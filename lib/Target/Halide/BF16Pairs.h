@@ -24,6 +24,10 @@ namespace mlir::halide {
 ::Halide::Expr roundBF16Pair(const ::Halide::Expr &low, const ::Halide::Expr &high);
 ::Halide::Expr roundBF16(const ::Halide::Expr &x);
 
+/// One load of all elements, if each of `parts` loads every n-th one of n parts, and those of a part
+/// follow those of the one before; else an undefined expression.
+::Halide::Expr loadInterleaved(const std::vector<::Halide::Expr> &parts);
+
 /// Whether a target's CPU multiplies pairs of bf16 and rounds to bf16.
 bool hasBF16Instructions(const ::Halide::Target &target);
 

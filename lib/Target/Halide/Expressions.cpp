@@ -11,6 +11,7 @@
 #include "FetchAhead.h"
 #include "Float8.h"
 #include "FloatExpressions.h"
+#include "I8Quads.h"
 #include "IntegerExpressions.h"
 #include "MarkedStores.h"
 #include "MathFunctions.h"
@@ -186,6 +187,8 @@ Expr halide::translateScalarOp(Operation *op, ArrayRef<Expr> in, bool nowrap,
       .Case([&](FetchAheadOp fetch) { return fetchAhead(in[0], in[1], fetch.getLocality()); })
       .Case([&](MakeBF16PairOp) { return makeBF16Pair(in[0], in[1]); })
       .Case([&](DotBF16PairOp) { return dotBF16Pair(in[0], in[1], in[2]); })
+      .Case([&](MakeI8QuadOp) { return makeI8Quad({in[0], in[1], in[2], in[3]}); })
+      .Case([&](DotI8QuadOp) { return dotI8Quad(in[0], in[1], in[2]); })
       .Case([&](DotBF16TilesOp) { return dotBF16Tiles(in[0], in[1], in[2], in[3], in[4]); })
       .Case([&](Exp2BF16Op) { return exp2BF16(in[0]); })
       .Case([&](RoundBF16PairOp) { return roundBF16Pair(in[0], in[1]); })

@@ -17,6 +17,7 @@
 #include "DevicePass.h"
 #include "Diagnostics.h"
 #include "FetchAhead.h"
+#include "I8Quads.h"
 #include "LaunchBounds.h"
 #include "MarkedStores.h"
 #include "MemoryFiles.h"
@@ -273,6 +274,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
   auto compile = [&]() -> LogicalResult {
     H::Pipeline lowered = translator.getPipeline();
     BF16PairsPass pairs(*target);
+    I8QuadsPass quads(*target);
     BF16TilesPass tiles;
     DevicePass device;
     FetchAheadPass fetchAhead;
@@ -282,6 +284,7 @@ LogicalResult halide::exportPipeline(PipelineOp pipeline, StringRef targetName,
     lowered.add_custom_lowering_pass(&fetchAhead, nullptr);
     lowered.add_custom_lowering_pass(&markedStores, nullptr);
     lowered.add_custom_lowering_pass(&pairs, nullptr);
+    lowered.add_custom_lowering_pass(&quads, nullptr);
     lowered.add_custom_lowering_pass(&tiles, nullptr);
     if (target->has_gpu_feature())
       lowered.add_custom_lowering_pass(&device, nullptr);

@@ -486,6 +486,38 @@ func.func @linear_c1_result(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
 
 // -----
 
+func.func @linear_c1_i8(%x: tensor<2x8xi8>, %w: tensor<3x8xi8>) {
+  // expected-error@+1 {{expected a result of i32 beside products of i8, found 'tensor<2x3xf32>'}}
+  %y = attn.linear %x, %w : tensor<2x8xi8>, tensor<3x8xi8> -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
+func.func @linear_c1_i8_bias(%x: tensor<2x8xi8>, %w: tensor<3x8xi8>, %b: tensor<3xf32>) {
+  // expected-error@+1 {{expected no bias of products of i8, found 'tensor<3xf32>'}}
+  %y = attn.linear %x, %w, %b : tensor<2x8xi8>, tensor<3x8xi8>, tensor<3xf32> -> tensor<2x3xi32>
+  return
+}
+
+// -----
+
+func.func @linear_c1_i8_open(%x: tensor<2x?xi8>, %w: tensor<3x?xi8>) {
+  // expected-error@+1 {{expected a known number of at most 65536 in_features beside products of i8, found 'tensor<3x?xi8>'}}
+  %y = attn.linear %x, %w : tensor<2x?xi8>, tensor<3x?xi8> -> tensor<2x3xi32>
+  return
+}
+
+// -----
+
+func.func @linear_c1_i32(%x: tensor<2x8xf32>, %w: tensor<3x8xf32>) {
+  // expected-error@+1 {{expected result elements 'f32' to match input, found 'i32'}}
+  %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<3x8xf32> -> tensor<2x3xi32>
+  return
+}
+
+// -----
+
 func.func @linear_c2(%x: tensor<2x8xf32>, %w: tensor<1x3x8xf32>) {
   // expected-error@+1 {{expected weight of rank 2, found 3}}
   %y = attn.linear %x, %w : tensor<2x8xf32>, tensor<1x3x8xf32> -> tensor<2x3xf32>

@@ -87,6 +87,11 @@ halide.pipeline @sum {
     // CHECK: halide.make_bf16_pair %{{.*}}, %{{.*}}
     %bits = arith.trunci %i : i32 to i16
     %made = halide.make_bf16_pair %bits, %bits
+    // CHECK: %[[QUAD:.*]] = halide.make_i8_quad %[[BYTE:.*]], %[[BYTE]], %[[BYTE]], %[[BYTE]]
+    %byte = arith.trunci %i : i32 to i8
+    %quad = halide.make_i8_quad %byte, %byte, %byte, %byte
+    // CHECK: halide.dot_i8_quad %{{.*}}, %[[QUAD]], %[[QUAD]]
+    %sum = halide.dot_i8_quad %i, %quad, %quad
     // CHECK: halide.dot_bf16_tiles %{{.*}}, %[[PAIR]], %[[PAIR]] rows %{{.*}} depth %{{.*}} : i32
     %tiles = halide.dot_bf16_tiles %a, %pair, %pair rows %n depth %n : i32
     // CHECK: halide.unsafe_promise_clamped

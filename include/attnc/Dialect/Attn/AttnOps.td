@@ -74,6 +74,9 @@ def Attn_Dialect : Dialect {
 
 def Attn_Float : AnyTypeOf<[F16, BF16, F32, F64], "f16, bf16, f32 or f64">;
 def Attn_Tensor : RankedTensorOf<[F16, BF16, F32, F64]>;
+/// What a linear layer multiplies, and its sums.
+def Attn_Factor : RankedTensorOf<[F16, BF16, F32, F64, I8]>;
+def Attn_Product : RankedTensorOf<[F16, BF16, F32, F64, I32]>;
 def Attn_AnyTensor : RankedTensorOf<[F8E4M3FN, F16, BF16, F32, F64, I1, I8, I16, I32, I64]>;
 def Attn_Tensor4D : TensorRankOf<[F16, BF16, F32, F64], [4]>;
 /// Keys and values as they are stored: floats, or quantized to 8 bits (i8, f8E4M3FN).
@@ -869,7 +872,11 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
     `attn-select-schedule` for CPUs and for a GPU's tensor cores, one kernel per element: a call runs
     the first one whose `max_rows` admits its rows. Without it, the conversion chooses kernels.
 
-    - (C1) input, weight, bias and result have the same element type.
+    Of i8, the input is read as 0 to 255, the weight as -128 to 127, and sums are exact in i32: what
+    quantized models multiply, and `vpdpbusd`.
+
+    - (C1) input, weight, bias and result have the same element type; or input and weight are i8, the
+      result i32, there is no bias, and in_features is known and at most 65,536.
     - (C2) weight has rank 2 and its in_features match input's last dimension.
     - (C3) bias has rank 1 and out_features elements.
     - (C4) the result is input's shape with out_features last.
@@ -881,11 +888,12 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
     ```mlir
     %y = attn.linear %x, %w, %b : tensor<?x?x384xf32>, tensor<1152x384xf32>, tensor<1152xf32> -> tensor<?x?x1152xf32>
     %z = attn.linear %x, %w : tensor<?x?x384xf32>, tensor<1152x384xf32> -> tensor<?x?x1152xf32>
+    %s = attn.linear %x8, %w8 : tensor<?x384xi8>, tensor<1152x384xi8> -> tensor<?x1152xi32>
     ```
   }];
-  let arguments = (ins Attn_Tensor:$input, Attn_Tensor:$weight, Optional<Attn_Tensor>:$bias,
+  let arguments = (ins Attn_Factor:$input, Attn_Factor:$weight, Optional<Attn_Tensor>:$bias,
       OptionalAttr<Attn_Schedules>:$schedule);
-  let results = (outs Attn_Tensor:$result);
+  let results = (outs Attn_Product:$result);
   let assemblyFormat = [{
     $input `,` $weight (`,` $bias^)? (`schedule` `(` $schedule^ `)`)? attr-dict
     `:` type($input) `,` type($weight) (`,` type($bias)^)?
@@ -899,6 +907,8 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
   ];
   let extraClassDeclaration = [{
     static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor input, SizedTensor weight);
+    /// Whether it multiplies i8.
+    bool isInteger();
   }];
   let hasVerifier = 1;
 }

@@ -438,6 +438,37 @@ def Halide_DotBF16TilesOp : Halide_Op<"dot_bf16_tiles", [Pure]> {
   let assemblyFormat = "$acc `,` $a `,` $b `rows` $rows `depth` $depth attr-dict `:` type($a)";
 }
 
+def Halide_DotI8QuadOp : Halide_Op<"dot_i8_quad", [Pure]> {
+  let summary = "Adds the products of four bytes";
+  let description = [{
+    The `halide.dot_i8_quad` operation returns acc + Σ a_i·b_i of the four bytes of `a`, 0 to 255, and
+    of `b`, -128 to 127; the lowest bits are byte 0. A vector of 4, 8 or 16 sums takes one instruction,
+    `vpdpbusd`, on a CPU that has it with AVX-512.
+
+    ```mlir
+    %next = halide.dot_i8_quad %acc, %a, %b
+    ```
+  }];
+  let arguments = (ins I32:$acc, I32:$a, I32:$b);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$acc `,` $a `,` $b attr-dict";
+}
+
+def Halide_MakeI8QuadOp : Halide_Op<"make_i8_quad", [Pure]> {
+  let summary = "Puts four bytes side by side";
+  let description = [{
+    The `halide.make_i8_quad` operation returns the bits of four i8, the first in the lowest bits.
+    Quads whose bytes lie side by side in memory take one load.
+
+    ```mlir
+    %quad = halide.make_i8_quad %b0, %b1, %b2, %b3
+    ```
+  }];
+  let arguments = (ins I8:$first, I8:$second, I8:$third, I8:$fourth);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$first `,` $second `,` $third `,` $fourth attr-dict";
+}
+
 def Halide_MakeBF16PairOp : Halide_Op<"make_bf16_pair", [Pure]> {
   let summary = "Puts the bits of two bf16 side by side";
   let description = [{
