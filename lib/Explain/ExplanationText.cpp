@@ -64,7 +64,8 @@ static void printKernel(KernelOpInterface kernel, const Explanation &explanation
 }
 
 static void printPicture(const MaskPicture &picture, raw_ostream &os) {
-  os << llvm::formatv("    its {0} rows (down) see {1:f1} % of {2} keys (across):\n", picture.qLen,
+  os << llvm::formatv("    its {0} rows (down) see {1}{2:f1} % of {3} keys (across):\n",
+                      picture.qLen, picture.evaluatedRows < picture.qLen ? "about " : "",
                       100 * picture.visible, picture.kvLen);
   for (StringRef line : picture.lines)
     os << "      │" << line << "│\n";
@@ -205,6 +206,7 @@ static json::Object describeOp(const OpKernels &op, const Explanation &explanati
     object["visible_keys"] = json::Object{{"q_len", op.picture->qLen},
                                           {"kv_len", op.picture->kvLen},
                                           {"share", op.picture->visible},
+                                          {"evaluated_rows", op.picture->evaluatedRows},
                                           {"picture", json::Array(op.picture->lines)}};
   if (op.cost) {
     object["flops"] = op.cost->flops.json();

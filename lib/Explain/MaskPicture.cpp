@@ -19,7 +19,7 @@ using namespace attnc;
 using mlir::attn::AttentionOp;
 using mlir::attn::reference::Array;
 
-static constexpr int64_t kMostColumns = 64, kMostLines = 32, kRowsOfLine = 4;
+static constexpr int64_t kMostColumns = 64, kMostLines = 32, kRowsOfLine = 4, kMostPairs = 1 << 19;
 
 /// The mask of row `sample` · qLen / samples and each key: an i1 tensor [samples, kvLen].
 static Value buildSamples(AttentionOp op, int64_t samples, int64_t qLen, int64_t kvLen) {
@@ -78,18 +78,19 @@ static StringRef getGlyph(double visible) {
   return shades[std::min(2, int(3 * visible))];
 }
 
-/// `mask` has kRowsOfLine rows for each line.
+/// The rows of `mask` are spread over the lines.
 static std::vector<std::string> draw(const Array &mask, int64_t lines, int64_t columns) {
-  int64_t keys = mask.shape[1], rows = mask.shape[0] / lines;
+  int64_t keys = mask.shape[1], rows = mask.shape[0];
   std::vector<std::string> picture;
   for (int64_t line = 0; line < lines; ++line) {
     std::string text;
+    int64_t first = line * rows / lines, last = (line + 1) * rows / lines;
     for (int64_t column = 0; column < columns; ++column) {
       int64_t begin = column * keys / columns, end = (column + 1) * keys / columns, seen = 0;
-      for (int64_t row = line * rows; row < (line + 1) * rows; ++row)
+      for (int64_t row = first; row < last; ++row)
         for (int64_t key = begin; key < end; ++key)
           seen += mask.values[row * keys + key].integer;
-      text += getGlyph(double(seen) / (rows * (end - begin)));
+      text += getGlyph(double(seen) / ((last - first) * (end - begin)));
     }
     picture.push_back(text);
   }
@@ -102,7 +103,7 @@ FailureOr<MaskPicture> attnc::drawMask(AttentionOp op, ArrayRef<Array> inputs, i
   // A character is about twice as high as it is wide.
   int64_t lines = std::clamp<int64_t>(llvm::divideCeil(columns * qLen, 2 * kvLen), 1,
                                       std::min(qLen, kMostLines));
-  int64_t samples = std::min(qLen / lines, kRowsOfLine) * lines;
+  int64_t samples = std::min(qLen, std::max(lines * kRowsOfLine, kMostPairs / kvLen));
   IRMapping map;
   OwningOpRef<func::FuncOp> copy(
       cast<func::FuncOp>(op->getParentOfType<func::FuncOp>()->clone(map)));
@@ -124,5 +125,6 @@ FailureOr<MaskPicture> attnc::drawMask(AttentionOp op, ArrayRef<Array> inputs, i
   int64_t visible = 0;
   for (mlir::attn::reference::Scalar element : mask.values)
     visible += element.integer;
-  return MaskPicture{qLen, kvLen, double(visible) / mask.size(), draw(mask, lines, columns)};
+  return MaskPicture{qLen, kvLen, double(visible) / mask.size(), samples,
+                     draw(mask, lines, columns)};
 }

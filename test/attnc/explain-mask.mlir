@@ -18,6 +18,7 @@
 // DRAWN-NEXT:      │█████▒                          │
 // RUN: attnc explain %s --function prefix --size q_len=4,kv_len=8 --size batch=1 --input prefix=ones --json | FileCheck %s --check-prefix=JSON
 // JSON: "visible_keys": {
+// JSON-NEXT: "evaluated_rows": 4,
 // JSON-NEXT: "kv_len": 8,
 // JSON-NEXT: "picture": [
 // JSON-NEXT: "█▒      ",
@@ -25,6 +26,12 @@
 // JSON-NEXT: ],
 // JSON-NEXT: "q_len": 4,
 // JSON-NEXT: "share": 0.3125
+
+// Every row of a small mask counts, every few of a large one.
+// RUN: attnc explain %s --function sinks --size q_len=31,kv_len=32,batch=1 | FileCheck %s --check-prefix=ALL
+// ALL: its 31 rows (down) see 50.0 % of 32 keys (across):
+// RUN: attnc explain %s --function sinks --size q_len=2000,kv_len=2000,batch=1 | FileCheck %s --check-prefix=ABOUT
+// ABOUT: its 2000 rows (down) see about 3.6 % of 2000 keys (across):
 
 // RUN: %exits 1 attnc explain %s --function sinks --size q_len=32 2>&1 | FileCheck %s --check-prefix=SOME
 // SOME: --size: error: expected sizes of batch, kv_len, found none

@@ -25,8 +25,9 @@ struct Remark {
 /// The keys that a mask shows to each row, for one batch and head.
 struct MaskPicture {
   int64_t qLen, kvLen;
-  /// The part of all pairs of a row and a key, of the rows that were evaluated.
+  /// The part of all pairs of a row and a key, of the rows that were evaluated, and their number.
   double visible;
+  int64_t evaluatedRows;
   /// Rows from above, keys from the left; in block characters from " " for none to "█" for all.
   std::vector<std::string> lines;
 };

@@ -286,6 +286,18 @@ static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned inde
          << attribute.getName();
 }
 
+/// Others would be ignored: one that is misspelled changes what is computed.
+LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
+  static constexpr StringLiteral known[] = {kQLenAttr,  kShardAttr,     kKindAttr,    kScheduleAttr,
+                                            kCheckAttr, kEstimatesAttr, kSameSizeAttr};
+  if (llvm::is_contained(known, attribute.getName().getValue()))
+    return success();
+  return op->emitError(
+             "expected attn.q_len or attn.shard on a function, or an op's own attributes, "
+             "found ")
+         << attribute.getName();
+}
+
 LogicalResult AttnDialect::verifyRegionArgAttribute(Operation *op, unsigned, unsigned argIndex,
                                                     NamedAttribute attribute) {
   return verifyAttribute(op, /*isResult=*/false, argIndex, attribute);

@@ -50,6 +50,8 @@ static LogicalResult verifyMultiple(EmitError emitError, StringRef name, int64_t
 /// Query blocks and register tiles are unrolled: LLVM takes minutes for thousands of rows or
 /// vectors. No CPU has so many registers by far.
 static constexpr int64_t kMostRows = 1024, kMostLanes = 64;
+/// Scores of so many keys and of kMostRows rows take 256 MiB.
+static constexpr int64_t kMostKeys = 65536;
 
 static LogicalResult verifyAtMost(EmitError emitError, StringRef name, int64_t found,
                                   int64_t most) {
@@ -114,6 +116,7 @@ LogicalResult PrefillAttr::verify(EmitError emitError, int64_t qBlock, int64_t k
                                                 {"min_split_keys", minSplitKeys}};
   if (failed(verifyPositive(emitError, parameters)) ||
       failed(verifyAtMost(emitError, "q_block", qBlock, kMostRows)) ||
+      failed(verifyAtMost(emitError, "kv_block", kvBlock, kMostKeys)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyFetches(emitError, fetchAhead, fetchLocality)) ||
       failed(verifyUpTo(emitError, "copy_kv_blocks", copyKvBlocks, /*most=*/1)) ||
@@ -170,6 +173,7 @@ LogicalResult DecodeAttr::verify(EmitError emitError, int64_t qBlock, int64_t pa
   constexpr int64_t kMostFetches = 4;
   if (failed(verifyFetches(emitError, fetchAhead, fetchLocality)) ||
       failed(verifyAtMost(emitError, "fetches", fetches, kMostFetches)) ||
+      failed(verifyAtMost(emitError, "kv_block", kvBlock, kMostKeys)) ||
       failed(verifyUpTo(emitError, "fetch_blocks", fetchBlocks, kMostFetches)) ||
       failed(verifyAtMost(emitError, "vector_width", vectorWidth, kMostLanes)) ||
       failed(verifyTile(emitError, {"score_rows", scoreRows}, {"score_keys", scoreKeys})) ||
@@ -217,7 +221,9 @@ LogicalResult GpuAttr::verify(EmitError emitError, int64_t qBlock, int64_t packe
   // The rows and keys of each thread have no tail.
   if (failed(verifyMultiple(emitError, "q_block", qBlock, "packed_heads", packedHeads)) ||
       failed(verifyMultiple(emitError, "q_block", qBlock, "threads_y", threadsY)) ||
-      failed(verifyMultiple(emitError, "kv_block", kvBlock, "threads_x", threadsX)))
+      failed(verifyMultiple(emitError, "kv_block", kvBlock, "threads_x", threadsX)) ||
+      failed(verifyTile(emitError, {"q_block / threads_y", qBlock / threadsY},
+                        {"kv_block / threads_x", kvBlock / threadsX})))
     return failure();
   if (contextColumns % 2 == 0)
     return success();

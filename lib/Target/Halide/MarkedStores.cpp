@@ -40,6 +40,19 @@ static const Call *findMark(Expr value) {
   return isFound ? call : nullptr;
 }
 
+/// The store_beside calls whose lanes a store's `value` joins: Halide may have split one by lanes.
+static std::vector<const Call *> findJoined(const Expr &value) {
+  std::vector<const Call *> marks;
+  const Shuffle *joined = value.as<Shuffle>();
+  for (const Expr &part : joined ? joined->vectors : std::vector<Expr>()) {
+    const Call *mark = part.as<Call>();
+    if (!mark || mark->name != kBesideMark)
+      return {};
+    marks.push_back(mark);
+  }
+  return marks;
+}
+
 static Stmt withValue(const Store *store, const Expr &value) {
   return Store::make(store->name, value, store->index, store->param, store->predicate,
                      store->alignment);
@@ -49,12 +62,30 @@ static Stmt withValue(const Store *store, const Expr &value) {
 // Stores
 //===----------------------------------------------------------------------===//
 
+/// The index of all lanes of `element`: Halide may have split a load by lanes.
+static Expr getIndex(const Expr &element, const Load *load) {
+  if (const Let *let = element.as<Let>())
+    return Let::make(let->name, let->value, getIndex(let->body, load));
+  const Shuffle *joined = element.as<Shuffle>();
+  if (!joined)
+    return load->index;
+  std::vector<Expr> indices;
+  for (const Expr &part : joined->vectors) {
+    std::vector<const Load *> loads = mlir::halide::findLoads(part);
+    if (loads.empty())
+      return load->index;
+    indices.push_back(getIndex(part, loads.front()));
+  }
+  return Shuffle::make(indices, joined->indices);
+}
+
 /// A vector's condition is a mask of lanes; a scalar's is a branch.
-static Stmt makeStore(const Load *place, const Expr &stored, const Expr &condition) {
+static Stmt makeStore(const Expr &element, const Load *load, const Expr &stored,
+                      const Expr &condition) {
   bool isBranch = condition.type().is_scalar();
   Expr lanes = isBranch ? const_true(stored.type().lanes()) : condition;
-  Stmt store =
-      Store::make(place->name, stored, place->index, place->param, lanes, ModulusRemainder());
+  Stmt store = Store::make(load->name, stored, getIndex(element, load), load->param, lanes,
+                           ModulusRemainder());
   return isBranch && !is_const_one(condition) ? IfThenElse::make(condition, store) : store;
 }
 
@@ -68,13 +99,24 @@ Expr MarkedStoresPass::resolve(Expr value) const {
   return value;
 }
 
-Stmt MarkedStoresPass::storeAlsoBeside(const Call *mark, const Store *own) {
-  std::vector<const Load *> loads = findLoads(resolve(mark->args[2]));
+Stmt MarkedStoresPass::makeBeside(const Call *mark) {
+  Expr element = resolve(mark->args[2]);
+  std::vector<const Load *> loads = findLoads(element);
   if (!loads.empty())
-    return Block::make(makeStore(loads.front(), mark->args[1], mark->args[3]),
-                       withValue(own, mark->args[0]));
+    return makeStore(element, loads.front(), mark->args[1], mark->args[3]);
   error = "expected store_beside to an element of a buffer, found another expression";
-  return own;
+  return Evaluate::make(0);
+}
+
+Stmt MarkedStoresPass::storeJoined(const std::vector<const Call *> &marks, const Store *own) {
+  std::vector<Expr> values;
+  std::vector<Stmt> stores;
+  for (const Call *mark : marks) {
+    stores.push_back(makeBeside(mark));
+    values.push_back(mark->args[0]);
+  }
+  stores.push_back(withValue(own, Shuffle::make(values, own->value.as<Shuffle>()->indices)));
+  return Block::make(stores);
 }
 
 Stmt MarkedStoresPass::branch(const Expr &condition, const Stmt &store) {
@@ -93,13 +135,15 @@ Stmt MarkedStoresPass::branch(const Expr &condition, const Stmt &store) {
 }
 
 Stmt MarkedStoresPass::visit(const Store *store) {
+  if (std::vector<const Call *> joined = findJoined(store->value); !joined.empty())
+    return storeJoined(joined, store);
   const Call *mark = findMark(store->value);
   if (!mark)
     return IRMutator::visit(store);
   if (const Let *let = store->value.as<Let>())
     return mutate(LetStmt::make(let->name, let->value, withValue(store, let->body)));
   if (mark->name == kBesideMark)
-    return storeAlsoBeside(mark, store);
+    return Block::make(makeBeside(mark), withValue(store, mark->args[0]));
   const Broadcast *same = store->value.as<Broadcast>();
   Expr value = same ? Broadcast::make(mark->args[0], same->lanes) : mark->args[0];
   return branch(mark->args[1], withValue(store, value));

@@ -40,8 +40,10 @@ public:
 private:
   /// What `value` stands for, through enclosing lets.
   ::Halide::Expr resolve(::Halide::Expr value) const;
-  ::Halide::Internal::Stmt storeAlsoBeside(const ::Halide::Internal::Call *mark,
-                                           const ::Halide::Internal::Store *own);
+  /// The store that a store_beside asks for.
+  ::Halide::Internal::Stmt makeBeside(const ::Halide::Internal::Call *mark);
+  ::Halide::Internal::Stmt storeJoined(const std::vector<const ::Halide::Internal::Call *> &marks,
+                                       const ::Halide::Internal::Store *own);
   ::Halide::Internal::Stmt branch(const ::Halide::Expr &condition,
                                   const ::Halide::Internal::Stmt &store);
 

@@ -1477,3 +1477,18 @@ func.func @all_reduce_c1(%x: tensor<?xf32>) {
   } : tensor<?xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{expected attn.q_len or attn.shard on a function, or an op's own attributes, found "attn.shards"}}
+func.func @misspelled() attributes {attn.shards = 3} {
+  return
+}
+
+// -----
+
+func.func @misspelled_of_op(%x: tensor<?xf32>) {
+  // expected-error@+1 {{expected attn.q_len or attn.shard on a function, or an op's own attributes, found "attn.scale"}}
+  %y = attn.softmax %x {attn.scale = 2.0} : tensor<?xf32>
+  return
+}

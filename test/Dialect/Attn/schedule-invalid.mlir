@@ -589,3 +589,18 @@ func.func private @copy_kv_blocks_2() attributes {x = #attn.prefill<q_block = 16
 
 // expected-error@+1 {{expected fetch_locality of at most 3, found 4}}
 func.func private @prefill_fetch_locality_4() attributes {x = #attn.prefill<q_block = 16, kv_block = 16, vector_width = 16, score_vectors = 1, score_keys = 1, context_rows = 1, context_vectors = 1, fetch_locality = 4>}
+
+// -----
+
+// expected-error@+1 {{expected kv_block of at most 65536, found 2147483648}}
+#keys = #attn.prefill<q_block = 16, kv_block = 2147483648, vector_width = 16, score_vectors = 1, score_keys = 8, context_rows = 4, context_vectors = 4>
+
+// -----
+
+// expected-error@+1 {{expected kv_block of at most 65536, found 2147483648}}
+#cache = #attn.decode<q_block = 4, packed_heads = 4, kv_block = 2147483648, vector_width = 16, score_rows = 4, score_keys = 4, context_rows = 4, context_vectors = 4>
+
+// -----
+
+// expected-error@+1 {{expected q_block / threads_y * kv_block / threads_x of at most 128, found 4 * 512}}
+#scores = #attn.gpu<q_block = 64, packed_heads = 1, kv_block = 4096, kv_splits = 1, threads_x = 8, threads_y = 16, context_columns = 2>

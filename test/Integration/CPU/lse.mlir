@@ -12,6 +12,8 @@
 // RUN: attnc verify %s --function half --size kv_len=300 | FileCheck %s
 // RUN: attnc verify %s --function brain | FileCheck %s
 // RUN: attnc verify %s --function dropped | FileCheck %s
+// RUN: attnc verify %s --function interleaved --size q_len=1,7,33 --size kv_len=40 | FileCheck %s
+// RUN: attnc verify %s --function halves | FileCheck %s
 // CHECK: cases, all within the allowed error
 
 func.func @prefill(%query: tensor<?x2x?x32xf32> {attn.dims = ["batch", 2, "q_len", 32]},
@@ -89,4 +91,26 @@ func.func @dropped(%query: tensor<1x1x70x16xf32>, %key: tensor<1x1x200x16xf32>, 
   } : tensor<1x1x70x200xf32>
   %context = attn.context %even, %value : tensor<1x1x70x200xf32>, tensor<1x1x200x16xf32>
   return %context, %lse : tensor<1x1x70x16xf32>, tensor<1x1x70xf32>
+}
+
+// Rows of packed heads, of which Halide splits loads and stores by lanes.
+func.func @interleaved(%query: tensor<2x4x?x16xf32> {attn.dims = [2, 4, "q_len", 16]},
+                       %key: tensor<2x2x?x16xf32> {attn.dims = [2, 2, "kv_len", 16]}, %lengths: tensor<2xi32>)
+    -> (tensor<2x4x?x16xf32>, tensor<2x4x?xf32>) {
+  %context, %lse = attn.attention %query, %key, %key mask {
+  ^bb0(%b: index, %h: index, %q: index, %k: index):
+    %length = tensor.extract %lengths[%b] : tensor<2xi32>
+    %n = arith.index_cast %length : i32 to index
+    %visible = arith.cmpi slt, %k, %n : index
+    attn.yield %visible : i1
+  } schedule([#attn.prefill<q_block = 4, kv_block = 16, vector_width = 4, score_vectors = 1, score_keys = 4, context_rows = 4, context_vectors = 1, packed_heads = 2>])
+    : tensor<2x4x?x16xf32>, tensor<2x2x?x16xf32>, tensor<2x2x?x16xf32> -> tensor<2x4x?x16xf32>, tensor<2x4x?xf32>
+  return %context, %lse : tensor<2x4x?x16xf32>, tensor<2x4x?xf32>
+}
+
+func.func @halves(%query: tensor<1x2x8x16xf32>, %key: tensor<1x1x8x16xf32>) -> (tensor<1x2x8x16xf32>, tensor<1x2x8xf32>) {
+  %context, %lse = attn.attention %query, %key, %key
+    schedule([#attn.prefill<q_block = 16, kv_block = 32, vector_width = 16, score_vectors = 1, score_keys = 8, context_rows = 8, context_vectors = 1, packed_heads = 2>])
+    : tensor<1x2x8x16xf32>, tensor<1x1x8x16xf32>, tensor<1x1x8x16xf32> -> tensor<1x2x8x16xf32>, tensor<1x2x8xf32>
+  return %context, %lse : tensor<1x2x8x16xf32>, tensor<1x2x8xf32>
 }

@@ -63,6 +63,7 @@ def Attn_Dialect : Dialect {
   let extraClassDeclaration = [{
     std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
   }];
+  let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
   let useDefaultAttributePrinterParser = 1;
@@ -166,7 +167,7 @@ def Attn_PrefillAttr : Attn_Attr<"Prefill", "prefill",
     and values are copied, a KV block at a time, before they are multiplied; with 0, the default, only
     those whose elements are converted.
 
-    All but fetch_ahead and copy_kv_blocks are at least 1. A q_block is at most 1,024, a vector_width 64,
+    All but fetch_ahead and copy_kv_blocks are at least 1. A q_block is at most 1,024, a kv_block 65,536, a vector_width 64,
     a register tile 128 vectors, fetch_ahead 4,096 keys, fetch_locality 3, copy_kv_blocks 1.
     q_block is a multiple of vector_width · score_vectors, of context_rows and of packed_heads,
     kv_block one of score_keys and of 4.
@@ -230,7 +231,7 @@ def Attn_DecodeAttr : Attn_Attr<"Decode", "decode",
     KV block. Where a key's heads lie side by side, the keys of a block are read head by head, but the
     block `fetch_blocks` further on, if not 0, the default, is prefetched into L2 in the order of memory.
 
-    All but fetch_ahead and fetch_blocks are at least 1. A vector_width is at most 64, a register tile
+    All but fetch_ahead and fetch_blocks are at least 1. A kv_block is at most 65,536, a vector_width 64, a register tile
     (`score_rows` × `score_keys`, `context_rows` × `context_vectors`) 128 vectors, fetch_ahead 4,096 keys,
     fetches and fetch_blocks 4, fetch_locality 3; q_block · interleaved_heads is at most 1,024. q_block is a
     multiple of packed_heads, score_rows and context_rows, kv_block one of score_keys and vector_width.
@@ -270,7 +271,7 @@ def Attn_GpuAttr : Attn_Attr<"Gpu", "gpu",
     of KV splits: thread blocks that share the keys of a query block, merged by a second kernel.
 
     All are at least 1. q_block is a multiple of packed_heads and threads_y, kv_block one of threads_x;
-    `context_columns` is even; threads are at most 1,024.
+    `context_columns` is even; threads are at most 1,024, and a thread's scores 128.
 
     ```mlir
     #attn.gpu<q_block = 64, packed_heads = 1, kv_block = 32, kv_splits = 1,
