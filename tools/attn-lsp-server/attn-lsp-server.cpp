@@ -8,9 +8,18 @@
 #include "attnc/Pipelines/Pipelines.h"
 
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+#include "llvm/Support/thread.h"
+
+/// MLIR's parser calls itself for nested brackets, of which a text may have tens of thousands.
+static constexpr unsigned kStackBytes = 1u << 30;
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::attn::registerAllDialects(registry);
-  return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+  bool hasFailed = false;
+  llvm::thread server(std::optional(kStackBytes), [&] {
+    hasFailed = mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
+  });
+  server.join();
+  return hasFailed;
 }
