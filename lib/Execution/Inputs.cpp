@@ -114,9 +114,14 @@ static FailureOr<Tensor> readSafetensors(StringRef path, const Parameter &input)
 
 bool attnc::isSafetensors(StringRef path) { return path.ends_with(".safetensors"); }
 
+/// Bools are read as numpy does: kernels take bytes of 0 and 1 alone.
 static FailureOr<Tensor> readTensor(StringRef path, const Parameter &input) {
-  return isSafetensors(path) ? readSafetensors(path, input)
-                             : readNpy(path, input.name, input.elementType);
+  FailureOr<Tensor> tensor = isSafetensors(path) ? readSafetensors(path, input)
+                                                 : readNpy(path, input.name, input.elementType);
+  if (succeeded(tensor) && input.elementType.isInteger(1))
+    for (char &byte : MutableArrayRef(tensor->data(), tensor->size()))
+      byte = byte != 0;
+  return tensor;
 }
 
 /// A tensor of zeros.

@@ -81,6 +81,7 @@ static void emitTensors(raw_ostream &os, const Signature &signature) {
   for (auto [tensor, name] : llvm::zip(signature.tensors, names))
     os << " *   " << (tensor.isOutput ? "out " : "in  ") << llvm::left_justify(name, width) << "  "
        << getDtypeName(tensor.dtype) << " " << escapeComment(tensor.shape())
+       << (getDtypeName(tensor.dtype) == "bool" ? ", of bytes 0 and 1" : "")
        << (tensor.inPlaceOf ? ", may share the memory of " + names[*tensor.inPlaceOf] : "") << "\n";
 }
 

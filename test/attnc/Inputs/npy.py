@@ -11,6 +11,7 @@ if command == "make":
     np.save(f"{folder}/fortran.npy", np.asfortranarray(score))
     with open(f"{folder}/version2.npy", "wb") as file:
         np.lib.format.write_array(file, score, version=(2, 0))
+    np.save(f"{folder}/bools.npy", np.array([0, 1, 2, 128, 255], np.uint8).view(np.bool_))
 else:
     weight = np.exp(score - score.max(-1, keepdims=True))
     expected = weight / weight.sum(-1, keepdims=True)
