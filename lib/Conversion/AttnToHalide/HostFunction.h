@@ -122,8 +122,8 @@ private:
   Value addConstant(arith::ConstantOp op);
   /// The place of `tensor` in the destination of its only reader; null if that is no view.
   Value viewInReader(Value tensor, Operation *reader);
-  /// The view of `buffer` at the slice's offsets and sizes; `whole` are the buffer's sizes.
-  Value viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer, ArrayRef<OpFoldResult> whole,
+  /// The view of `buffer` at the slice's offsets and sizes; `whole` has the buffer's sizes.
+  Value viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer, Value whole,
                   ArrayRef<int64_t> shape, const Twine &message);
   /// `buffer` with the sizes of a tensor's type.
   Value castBuffer(Value buffer, Type tensor);
@@ -141,8 +141,9 @@ private:
   /// The product of some of a tensor's sizes.
   Value getProduct(Value tensor, ArrayRef<int64_t> dims);
   /// Checks that [offset, offset + size) is within [0, whole), unless that is known statically.
+  /// `origin` says where `whole` comes from.
   void requireWithin(Location loc, OpFoldResult offset, OpFoldResult size, OpFoldResult whole,
-                     const Twine &message);
+                     const Twine &message, StringRef origin);
   Value getIndex(OpFoldResult index);
   /// The same; a constant stays an attribute.
   OpFoldResult getMixedIndex(OpFoldResult index);

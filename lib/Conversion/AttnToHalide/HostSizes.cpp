@@ -104,9 +104,9 @@ Value HostFunction::getElement(tensor::ExtractOp read) {
   SmallVector<Value> at;
   for (auto [dim, coord] : llvm::enumerate(read.getIndices())) {
     at.push_back(getIndex(coord));
-    requireWithin(read.getLoc(), at.back(), builder.getIndexAttr(1),
-                  getMixedSize(read.getTensor(), dim),
-                  "expected tensor.extract to stay within its tensor");
+    requireWithin(
+        read.getLoc(), at.back(), builder.getIndexAttr(1), getMixedSize(read.getTensor(), dim),
+        "expected tensor.extract to stay within its tensor", describeOrigin(read.getTensor(), dim));
   }
   return host::LoadOp::create(builder, cast<MemRefType>(buffer.getType()).getElementType(), buffer,
                               at);
@@ -142,7 +142,7 @@ Value HostFunction::requireDivisor(Operation *division) {
 }
 
 void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult size,
-                                 OpFoldResult whole, const Twine &message) {
+                                 OpFoldResult whole, const Twine &message, StringRef origin) {
   bool startsWithin = isConstantIntValue(offset, 0);
   if (startsWithin && isEqualConstantIntOrValue(size, whole))
     return;
@@ -154,7 +154,9 @@ void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult
   };
   Value isWithin = arith::AndIOp::create(builder, loc, fits(value(offset), value(whole)),
                                          fits(value(size), rest));
-  host::RequireOp::create(builder, loc, isWithin, builder.getStringAttr(message));
+  host::RequireOp::create(builder, loc, isWithin,
+                          builder.getStringAttr(message + ", found {} from {} on of {}" + origin),
+                          ValueRange{value(size), value(offset), value(whole)});
 }
 
 void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,

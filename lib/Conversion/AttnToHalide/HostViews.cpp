@@ -122,16 +122,16 @@ void HostFunction::viewTransposed(TransposeOp op) {
   setBuffer(op.getResult(), viewPermuted(getBuffer(op.getInput()), op.getPermutation()));
 }
 
-Value HostFunction::viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer,
-                              ArrayRef<OpFoldResult> whole, ArrayRef<int64_t> shape,
-                              const Twine &message) {
+Value HostFunction::viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer, Value whole,
+                              ArrayRef<int64_t> shape, const Twine &message) {
   auto known = [&](ArrayRef<OpFoldResult> mixed) {
     return llvm::map_to_vector(mixed, [&](OpFoldResult index) { return getMixedIndex(index); });
   };
   SmallVector<OpFoldResult> offsets = known(slice.getMixedOffsets()),
                             sizes = known(slice.getMixedSizes()), strides = slice.getMixedStrides();
-  for (auto [offset, size, limit] : llvm::zip_equal(offsets, sizes, whole))
-    requireWithin(slice.getLoc(), offset, size, limit, message);
+  for (auto [dim, offset, size] : llvm::enumerate(offsets, sizes))
+    requireWithin(slice.getLoc(), offset, size, getMixedSize(whole, dim), message,
+                  describeOrigin(whole, dim));
   auto type = memref::SubViewOp::inferRankReducedResultType(
       shape, cast<MemRefType>(buffer.getType()), offsets, sizes, strides);
   return memref::SubViewOp::create(builder, cast<MemRefType>(type), buffer, offsets, sizes,
@@ -139,21 +139,16 @@ Value HostFunction::viewSlice(OffsetSizeAndStrideOpInterface slice, Value buffer
 }
 
 void HostFunction::viewSlice(tensor::ExtractSliceOp op) {
-  SmallVector<OpFoldResult> whole;
-  for (int64_t dim = 0; dim < op.getSourceType().getRank(); ++dim)
-    whole.push_back(getMixedSize(op.getSource(), dim));
-  setBuffer(op.getResult(), viewSlice(op, getBuffer(op.getSource()), whole, op.getType().getShape(),
-                                      "expected tensor.extract_slice to stay within its source"));
+  setBuffer(op.getResult(),
+            viewSlice(op, getBuffer(op.getSource()), op.getSource(), op.getType().getShape(),
+                      "expected tensor.extract_slice to stay within its source"));
 }
 
 Value HostFunction::viewPlace(tensor::InsertSliceOp op, Value buffer) {
-  SmallVector<OpFoldResult> whole;
-  for (auto [dim, size] : llvm::enumerate(op.getMixedSizes())) {
-    whole.push_back(getMixedSize(op.getDest(), dim));
+  for (auto [dim, size] : llvm::enumerate(op.getMixedSizes()))
     requireProduct(op.getLoc(), op.getSource(), dim, getMixedIndex(size),
                    "expected the sizes of tensor.insert_slice to match its source");
-  }
-  return viewSlice(op, buffer, whole, op.getSourceType().getShape(),
+  return viewSlice(op, buffer, op.getDest(), op.getSourceType().getShape(),
                    "expected tensor.insert_slice to stay within its destination");
 }
 

@@ -505,6 +505,8 @@ StringRef MmaLinearAttr::getLimitName() const { return "rows"; }
 TargetKind MmaLinearAttr::getTargetKind() const { return TargetKind::gpu; }
 
 LogicalResult attn::verifySchedules(Operation *op, ArrayAttr schedules, bool isOfLinear) {
+  if (schedules.empty())
+    return op->emitOpError("expected a schedule, found none");
   for (auto schedule : schedules.getAsRange<ScheduleAttrInterface>()) {
     if (isa<LinearAttr, MmaLinearAttr>(schedule) != isOfLinear)
       return op->emitOpError("expected schedules of ")
@@ -513,16 +515,16 @@ LogicalResult attn::verifySchedules(Operation *op, ArrayAttr schedules, bool isO
       return failure();
   }
   StringRef limitName = isOfLinear ? "max_rows" : "max_q_len";
-  int64_t before = 0, left = schedules.size();
-  for (auto schedule : schedules.getAsRange<ScheduleAttrInterface>()) {
-    int64_t limit = schedule.getMaxQLen();
-    if (--left == 0)
-      return limit == 0 ? success()
-                        : op->emitOpError("expected a last schedule without ") << limitName;
+  int64_t before = 0;
+  for (Attribute schedule : schedules.getValue().drop_back()) {
+    int64_t limit = cast<ScheduleAttrInterface>(schedule).getMaxQLen();
     if (limit <= before)
       return op->emitOpError("expected a ")
              << limitName << " above " << before << ", found " << limit;
     before = limit;
   }
-  return op->emitOpError("expected a last schedule without ") << limitName;
+  int64_t limit = cast<ScheduleAttrInterface>(schedules.getValue().back()).getMaxQLen();
+  if (limit != 0)
+    return op->emitOpError("expected a last schedule without ") << limitName << ", found " << limit;
+  return success();
 }

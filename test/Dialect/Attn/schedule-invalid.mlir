@@ -4,7 +4,7 @@
 !k = tensor<1x2x?x64xf32>
 // (C6)
 func.func @limit_c6(%q: !q, %k: !k) -> !q {
-  // expected-error@+1 {{expected a last schedule without max_q_len}}
+  // expected-error@+1 {{expected a last schedule without max_q_len, found 9}}
   %c = attn.attention %q, %k, %k schedule([#attn.prefill<q_block = 48, kv_block = 64, vector_width = 16, score_vectors = 3, score_keys = 8, context_rows = 6, context_vectors = 4, max_q_len = 9>]) : !q, !k, !k -> !q
   return %c : !q
 }
@@ -604,3 +604,11 @@ func.func private @prefill_fetch_locality_4() attributes {x = #attn.prefill<q_bl
 
 // expected-error@+1 {{expected q_block / threads_y * kv_block / threads_x of at most 128, found 4 * 512}}
 #scores = #attn.gpu<q_block = 64, packed_heads = 1, kv_block = 4096, kv_splits = 1, threads_x = 8, threads_y = 16, context_columns = 2>
+
+// -----
+
+func.func @none(%q: tensor<1x8x9x64xf32>) -> tensor<1x8x9x64xf32> {
+  // expected-error@+1 {{expected a schedule, found none}}
+  %c = attn.attention %q, %q, %q schedule([]) : tensor<1x8x9x64xf32>, tensor<1x8x9x64xf32>, tensor<1x8x9x64xf32> -> tensor<1x8x9x64xf32>
+  return %c : tensor<1x8x9x64xf32>
+}
