@@ -3,8 +3,8 @@
 // Part of attnc, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The reference evaluates the mask for some rows of each line of the picture, and for all their
-// keys, as a tensor that takes the attention's place in a copy of its function.
+// The reference evaluates a small mask, or some rows of each line of the picture of a large one,
+// for all their keys, as a tensor that takes the attention's place in a copy of its function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,8 @@ using namespace attnc;
 using mlir::attn::AttentionOp;
 using mlir::attn::reference::Array;
 
-static constexpr int64_t kMostColumns = 64, kMostLines = 32, kRowsOfLine = 4, kMostPairs = 1 << 19;
+static constexpr int64_t kMostColumns = 64, kMostLines = 32, kRowsOfLine = 4,
+                         kPairsOfWholeMask = 1 << 19;
 
 /// The mask of row `sample` · qLen / samples and each key: an i1 tensor [samples, kvLen].
 static Value buildSamples(AttentionOp op, int64_t samples, int64_t qLen, int64_t kvLen) {
@@ -103,7 +104,7 @@ FailureOr<MaskPicture> attnc::drawMask(AttentionOp op, ArrayRef<Array> inputs, i
   // A character is about twice as high as it is wide.
   int64_t lines = std::clamp<int64_t>(llvm::divideCeil(columns * qLen, 2 * kvLen), 1,
                                       std::min(qLen, kMostLines));
-  int64_t samples = std::min(qLen, std::max(lines * kRowsOfLine, kMostPairs / kvLen));
+  int64_t samples = std::min(qLen, std::max(lines * kRowsOfLine, kPairsOfWholeMask / kvLen));
   IRMapping map;
   OwningOpRef<func::FuncOp> copy(
       cast<func::FuncOp>(op->getParentOfType<func::FuncOp>()->clone(map)));

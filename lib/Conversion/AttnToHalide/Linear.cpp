@@ -42,9 +42,9 @@ struct Tile {
 /// Funcs of the product, outermost consumer last. Constant panels are an input, without a weight;
 /// weights that stay in place have no panels. The sum and the block, which are one func if all
 /// products of a block are one call, have the tile's rows, of dimension `rowDim` of the result, as
-/// dimension 2. `wideInput`: null, or the input in f32 or in quads.
+/// dimension 2. `preparedInput`: null, or the input in f32 or in quads.
 struct Product {
-  Func weight, panels, wideInput, sum, block, result;
+  Func weight, panels, preparedInput, sum, block, result;
   int64_t rowDim;
   /// The order of the input's dimensions if the result is heads.
   std::optional<Layout> heads;
@@ -152,23 +152,22 @@ static Scalar readPair(Scalar pair, int64_t size, function_ref<Scalar(Scalar)> r
   return pairOf(low, select(likely(next < next.constant(size)), high, high.constant(0)));
 }
 
-/// The same where both may lie behind the last.
+/// Element `k` of `size`, or 0 behind the last.
+static Scalar readOrZero(Scalar k, int64_t size, function_ref<Scalar(Scalar)> read) {
+  Scalar x = read(min(k, size - 1));
+  return select(likely(k < k.constant(size)), x, x.constant(0));
+}
+
+/// The pair where both elements may lie behind the last.
 static Scalar readPaddedPair(Scalar pair, int64_t size, function_ref<Scalar(Scalar)> read) {
-  auto readOrZero = [&](Scalar k) {
-    Scalar x = read(min(k, size - 1));
-    return select(likely(k < k.constant(size)), x, x.constant(0));
-  };
-  return pairOf(readOrZero(pair * 2), readOrZero(pair * 2 + 1));
+  return pairOf(readOrZero(pair * 2, size, read), readOrZero(pair * 2 + 1, size, read));
 }
 
 /// The four elements from 4 · `quad` on; 0 in place of those behind the last of `size`.
 static Scalar readQuad(Scalar quad, int64_t size, function_ref<Scalar(Scalar)> read) {
   SmallVector<Scalar> bytes;
-  for (int64_t i = 0; i < 4; ++i) {
-    Scalar k = quad * 4 + i;
-    Scalar x = read(size % 4 == 0 ? k : min(k, size - 1));
-    bytes.push_back(size % 4 == 0 ? x : select(likely(k < k.constant(size)), x, x.constant(0)));
-  }
+  for (int64_t i = 0; i < 4; ++i)
+    bytes.push_back(size % 4 == 0 ? read(quad * 4 + i) : readOrZero(quad * 4 + i, size, read));
   return quadOf(bytes);
 }
 
@@ -210,12 +209,12 @@ static void buildPanels(PipelineBuilder &p, LinearOp op, Value packed, const Til
 }
 
 /// Rows of 16 bits that each panel would widen again, or the quads of rows of 8 bits.
-static Func buildWideInput(PipelineBuilder &p, LinearOp op, Func input, const Tile &tile) {
+static Func buildPreparedInput(PipelineBuilder &p, LinearOp op, Func input, const Tile &tile) {
   RankedTensorType type = tensorType(op.getInput());
   SmallVector<StringRef> vars = concat<StringRef>({"k"}, rowNames(type.getRank() - 1));
   if (tile.group == 4)
     return p.func("quads", vars, p.b().getI32Type(), [&](ArrayRef<Scalar> v) {
-      return readQuad(v[0], type.getShape().back(),
+      return readQuad(v[0], tensorType(op.getWeight()).getDimSize(1),
                       [&](Scalar k) { return input(concat<Scalar>({k}, v.drop_front(1))); });
     });
   if (type.getElementTypeBitWidth() != 16 || tile.group != 1 || tile.rows == 1 || tile.inPlace)
@@ -235,7 +234,7 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
   if (heads)
     f.heads = heads.getLayout();
   buildPanels(p, op, packed, tile, f);
-  f.wideInput = buildWideInput(p, op, input, tile);
+  f.preparedInput = buildPreparedInput(p, op, input, tile);
   Func bias = op.getBias() ? p.input("bias", op.getBias()) : Func();
   Scalar rows = p.extent(input, rowDim);
   int64_t depth = tensorType(op.getWeight()).getDimSize(1);
@@ -258,7 +257,7 @@ static FailureOr<Product> buildProduct(PipelineBuilder &p, LinearOp op, ArrayRef
     row[0] = min(v[2], rows - 1); // a tile may reach past the last row
     auto read = [&](Scalar k) {
       SmallVector<Scalar> at = concat<Scalar>({k}, withRowsFirst<Scalar>(row, rowDim));
-      return Value(f.wideInput) ? f.wideInput(at) : input(at);
+      return Value(f.preparedInput) ? f.preparedInput(at) : input(at);
     };
     Scalar weight =
         tile.inPlace ? readWeight(p, f.weight, tile, v[0], r[0], v[1]) : f.panels(v[0], r[0], v[1]);
@@ -324,7 +323,7 @@ static void scheduleSum(PipelineBuilder &p, Func f, Loop at, ArrayRef<Loop> sum,
 }
 
 /// A long sum is blocked; each block is summed in registers. Sums of bf16 products err less than
-/// their rounding to bf16 even if they are not.
+/// their rounding to bf16 even if they are not, and those of i8 are exact.
 static void scheduleSums(PipelineBuilder &p, const Product &f, Loop at, const Tile &tile) {
   using halide::MemoryType;
   SmallVector<Loop> loops = p.loops(f.sum, 0);
@@ -369,9 +368,10 @@ static void scheduleProduct(PipelineBuilder &p, const Product &f, const Tile &ti
   for (Loop loop : tasks)
     p.parallel(loop);
 
-  if (Value(f.wideInput)) {
-    p.computeAt(f.wideInput, mo);
-    p.vectorize(p.split(p.loops(f.wideInput)[0], tile.lanes, TailStrategy::guard_with_if).second);
+  if (Value(f.preparedInput)) {
+    p.computeAt(f.preparedInput, mo);
+    p.vectorize(
+        p.split(p.loops(f.preparedInput)[0], tile.lanes, TailStrategy::guard_with_if).second);
   }
   p.computeAt(f.block, tile.inPlace ? mo : no);
   p.storeIn(f.block, MemoryType::stack);

@@ -63,7 +63,8 @@ LogicalResult lowerLinear(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilo
 /// Applies the maps to `value`, the element of the product at `coords`.
 FailureOr<Scalar> inlineEpilogue(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                  Scalar value, ArrayRef<Scalar> coords);
-/// The same of floats tiled for GPU blocks, if `hasGpuTiles`: a grid has three dimensions.
+/// `lowerLinear` of floats, in tiles of GPU blocks, where `hasGpuTiles`: a grid has three
+/// dimensions.
 bool hasGpuTiles(LinearOp op);
 LogicalResult lowerLinearOnGpu(PipelineBuilder &p, LinearOp op, ArrayRef<MapOp> epilogue,
                                Value panels);

@@ -286,11 +286,21 @@ static LogicalResult verifyAttribute(Operation *op, bool isResult, unsigned inde
          << attribute.getName();
 }
 
+/// Whether something reads an attribute of that name on `op`.
+static bool isRead(Operation *op, StringRef name) {
+  if (name == kQLenAttr || name == kShardAttr)
+    return isa<FunctionOpInterface>(op);
+  if (name == kSameSizeAttr)
+    return isa<tensor::ExtractOp>(op);
+  bool isOfGraph = isa_and_nonnull<AttnDialect>(op->getDialect());
+  if (name == kEstimatesAttr)
+    return isOfGraph;
+  return (name == kKindAttr || name == kScheduleAttr || name == kCheckAttr) && !isOfGraph;
+}
+
 /// Others would be ignored: one that is misspelled changes what is computed.
 LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  static constexpr StringLiteral known[] = {kQLenAttr,  kShardAttr,     kKindAttr,    kScheduleAttr,
-                                            kCheckAttr, kEstimatesAttr, kSameSizeAttr};
-  if (llvm::is_contained(known, attribute.getName().getValue()))
+  if (isRead(op, attribute.getName()))
     return success();
   return op->emitError(
              "expected attn.q_len or attn.shard on a function, or an op's own attributes, "

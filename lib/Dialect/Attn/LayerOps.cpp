@@ -19,9 +19,9 @@ using namespace mlir::attn;
 
 bool LinearOp::isInteger() { return getElementTypeOrSelf(getWeight()).isInteger(8); }
 
-/// linear_c1: sums of so many products don't overflow.
+/// linear_c1
 static LogicalResult verifyIntegers(LinearOp op) {
-  constexpr int64_t kMostFeatures = 65536;
+  constexpr int64_t kMostFeatures = LinearOp::kMostIntegerFeatures;
   if (op.getBias())
     return op.emitOpError("expected no bias of products of i8, found ") << op.getBias().getType();
   if (!getElementTypeOrSelf(op.getResult()).isInteger(32))

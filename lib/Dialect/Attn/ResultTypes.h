@@ -20,7 +20,14 @@ namespace mlir::attn {
 /// `-> type`, or the type that `infer` gives.
 ParseResult parseOrInfer(OpAsmParser &parser, Type &result, llvm::function_ref<Type()> infer);
 
-/// Infers the type of an op's one result, with the element type of its first operand, `first`.
+/// The element type of an op's result whose first operand has that one: of products of i8, i32.
+template <typename OpTy>
+Type getResultElement(Type first) {
+  bool isSum = std::is_same_v<OpTy, LinearOp> && first.isInteger(8);
+  return isSum ? IntegerType::get(first.getContext(), 32) : first;
+}
+
+/// Infers the type of an op's one result, its element type from that of its first operand, `first`.
 /// Operands are not verified yet: sizes are inferred only from operands of the right ranks, other
 /// errors are left to the verifier.
 template <typename OpTy, typename... Sources>
@@ -30,8 +37,8 @@ ParseResult parseResultType(OpAsmParser &parser, Type &result, OpTy, Type first,
     FailureOr<ResultSizes> sizes = OpTy::inferSizes(first, others...);
     if (failed(sizes))
       return first; // the verifier tells which rank is wrong
-    return RankedTensorType::get(getStaticSizes(*sizes),
-                                 cast<RankedTensorType>(first).getElementType());
+    Type element = cast<RankedTensorType>(first).getElementType();
+    return RankedTensorType::get(getStaticSizes(*sizes), getResultElement<OpTy>(element));
   });
 }
 

@@ -29,9 +29,6 @@ using namespace mlir::attn;
 using namespace mlir::attn::imports;
 using ::onnx::TensorProto;
 
-/// Smaller ones cost more as resources than they save.
-static constexpr int64_t kLeastWeightBytes = 1 << 16;
-
 //===----------------------------------------------------------------------===//
 // Messages
 //===----------------------------------------------------------------------===//

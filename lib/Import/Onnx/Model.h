@@ -62,6 +62,8 @@ FailureOr<ElementsAttr> getElements(const ::onnx::TensorProto &tensor, const Mod
 /// one, or do not fill bytes.
 std::optional<ArrayRef<char>> getBytes(ElementsAttr constant);
 
+/// Smaller constants cost more as resources than they save.
+constexpr int64_t kLeastWeightBytes = 1 << 16;
 /// Whether a constant becomes a resource, freed once nothing reads it: one of many floats. The
 /// importer evaluates other constants.
 bool isWeight(RankedTensorType type);

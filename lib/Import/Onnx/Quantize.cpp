@@ -6,7 +6,8 @@
 // Integers that stand for floats: less a zero point, times a scale. Models in QDQ form convert them
 // to floats before each `MatMul`; others multiply integers. Where these aren't linear layers of i8
 // (IntegerProducts.cpp), they are multiplied in floats, too: sums are exact up to 2^24. Constants
-// become floats here, so that layers have weights like others.
+// become floats here, so that other layers have weights like others; those that nothing reads are
+// freed after the import.
 //
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +67,7 @@ std::optional<std::vector<float>> imports::readNumbers(Node &node, const TensorR
 }
 
 TensorRef imports::makeNumbers(Node &node, RankedTensorType type, ArrayRef<char> bytes) {
-  if (!isWeight(type))
+  if (int64_t(bytes.size()) < kLeastWeightBytes)
     return makeConstant(node.body, DenseElementsAttr::getFromRawBuffer(type, bytes));
   auto blob = HeapAsmResourceBlob::allocate(bytes.size(), type.getElementTypeBitWidth() / 8);
   llvm::copy(bytes, blob.getMutableData().begin());
@@ -185,7 +186,7 @@ static LogicalResult importDequantize(Node &node) {
   auto setOutput = [&](FailureOr<TensorRef> result) {
     bool isWhole = node.getInt("block_size", 0) == 0 && type.isF32();
     if (succeeded(result) && isWhole)
-      (*result)->quantized = {node.input(0), node.input(1), node.input(2), axis};
+      (*result)->quantized = {{node.input(0), node.input(2)}, node.input(1), axis};
     return node.setOutput(result);
   };
   if (type.isF32() && scale.isF32())
@@ -315,7 +316,7 @@ static LogicalResult importDynamicQuantize(Node &node) {
 static FailureOr<TensorRef> getFactorOfProduct(Node &node, int index, int zeroIndex, int64_t dim) {
   TensorRef tensor = node.input(index), zero = node.input(zeroIndex);
   for (const TensorRef &each : {tensor, zero})
-    if (each && !each->isByte && !each->element.isInteger(8))
+    if (each && !each->hasBytes())
       return node.error() << "expected factors of i8 or UINT8, found " << each->element;
   Type f32 = node.body.b.getF32Type();
   if (TensorRef folded = foldFloats(node, tensor, /*scale=*/nullptr, zero, dim))

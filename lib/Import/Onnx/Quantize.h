@@ -19,15 +19,13 @@ std::optional<std::vector<float>> readNumbers(Node &node, const TensorRef &tenso
 TensorRef makeNumbers(Node &node, RankedTensorType type, ArrayRef<char> bytes);
 TensorRef makeFloats(Node &node, ArrayRef<int64_t> shape, ArrayRef<float> numbers);
 
-/// A factor of a product: integers less their zero points, which may be null.
-struct IntegerFactor {
-  TensorRef tensor, zero;
-};
-/// left · right, or left · rightᵀ, exactly, in i32, as a linear layer of i8. Null if `left` has more
-/// than one zero point, or `right` isn't a constant matrix that i8 without zero points hold.
+/// left · right, or left · rightᵀ, exactly, in i32, as a linear layer of i8. Null unless `left` is
+/// bytes of rank 2 or more with one zero point, and `right` a constant matrix of known sizes, at
+/// most LinearOp::kMostIntegerFeatures deep, of i8 with zero points 0 or UINT8 with 128.
 TensorRef multiplyIntegers(Node &node, const IntegerFactor &left, const IntegerFactor &right,
                            bool isTransposed = false);
-/// The same in f32 of what DequantizeLinear has made of integers.
+/// The same in f32 of what DequantizeLinear has made of integers: by one scale in f32, or of
+/// `right` one for each column of the result.
 TensorRef multiplyQuantized(Node &node, const TensorRef &left, const TensorRef &right,
                             bool isTransposed = false);
 

@@ -27,10 +27,15 @@ namespace mlir::attn::imports {
 struct Tensor;
 using TensorRef = std::shared_ptr<Tensor>;
 
-/// Integers, less a zero point, times a scale; `zero` may be null. More than one of these are those
-/// of indices along `axis`.
+/// Integers less a zero point, which may be null.
+struct IntegerFactor {
+  TensorRef tensor, zero;
+};
+
+/// Integers times a scale. More than one scale or zero point are those of indices along `axis`.
 struct Quantized {
-  TensorRef tensor, scale, zero;
+  IntegerFactor integers;
+  TensorRef scale;
   int64_t axis;
 };
 
@@ -77,6 +82,8 @@ struct Tensor {
 
   /// What DequantizeLinear has made this of, if it has.
   std::optional<Quantized> quantized;
+  /// The same numbers as a layer of i8 reads them, 0 to 255; null before one does.
+  TensorRef unsignedBytes;
 
   /// The tensor before a reshape, if this is one.
   TensorRef unshaped;
@@ -86,6 +93,7 @@ struct Tensor {
   bool isIndexOnly() const { return indexDepth > 0; }
   /// Whether its elements are in memory: neither a list nor computed from indices.
   bool isData() const { return value && !elements && !isIndexOnly(); }
+  bool hasBytes() const { return isByte || element.isInteger(8); }
   int64_t getRank() const { return sizes.size(); }
   RankedTensorType getType() const;
   /// Whether it has one element, of any rank.

@@ -22,6 +22,7 @@ Expr mlir::halide::dotI8Quad(const Expr &acc, const Expr &a, const Expr &b) {
 }
 
 mlir::halide::I8QuadsPass::I8QuadsPass(const Target &target)
+    // The CPUs whose vpdpbusd Halide knows are those with instructions for bf16.
     : hasInstruction(hasBF16Instructions(target)) {}
 
 /// The bytes as one number, the first in the lowest bits.

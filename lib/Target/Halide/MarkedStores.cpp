@@ -62,30 +62,32 @@ static Stmt withValue(const Store *store, const Expr &value) {
 // Stores
 //===----------------------------------------------------------------------===//
 
-/// The index of all lanes of `element`: Halide may have split a load by lanes.
-static Expr getIndex(const Expr &element, const Load *load) {
-  if (const Let *let = element.as<Let>())
-    return Let::make(let->name, let->value, getIndex(let->body, load));
+/// The index of all lanes of a load within `element`, which Halide may have split by lanes;
+/// undefined if there is none.
+static Expr getIndex(const Expr &element) {
+  if (const Let *let = element.as<Let>()) {
+    Expr index = getIndex(let->body);
+    return index.defined() ? Let::make(let->name, let->value, index) : Expr();
+  }
+  std::vector<const Load *> loads = mlir::halide::findLoads(element);
   const Shuffle *joined = element.as<Shuffle>();
   if (!joined)
-    return load->index;
+    return loads.empty() ? Expr() : loads.front()->index;
   std::vector<Expr> indices;
   for (const Expr &part : joined->vectors) {
-    std::vector<const Load *> loads = mlir::halide::findLoads(part);
-    if (loads.empty())
-      return load->index;
-    indices.push_back(getIndex(part, loads.front()));
+    indices.push_back(getIndex(part));
+    if (!indices.back().defined() || indices.back().type().lanes() != part.type().lanes())
+      return Expr();
   }
   return Shuffle::make(indices, joined->indices);
 }
 
 /// A vector's condition is a mask of lanes; a scalar's is a branch.
-static Stmt makeStore(const Expr &element, const Load *load, const Expr &stored,
+static Stmt makeStore(const Load *load, const Expr &index, const Expr &stored,
                       const Expr &condition) {
   bool isBranch = condition.type().is_scalar();
   Expr lanes = isBranch ? const_true(stored.type().lanes()) : condition;
-  Stmt store = Store::make(load->name, stored, getIndex(element, load), load->param, lanes,
-                           ModulusRemainder());
+  Stmt store = Store::make(load->name, stored, index, load->param, lanes, ModulusRemainder());
   return isBranch && !is_const_one(condition) ? IfThenElse::make(condition, store) : store;
 }
 
@@ -101,9 +103,9 @@ Expr MarkedStoresPass::resolve(Expr value) const {
 
 Stmt MarkedStoresPass::makeBeside(const Call *mark) {
   Expr element = resolve(mark->args[2]);
-  std::vector<const Load *> loads = findLoads(element);
-  if (!loads.empty())
-    return makeStore(element, loads.front(), mark->args[1], mark->args[3]);
+  Expr index = getIndex(element);
+  if (index.defined() && index.type().lanes() == mark->args[1].type().lanes())
+    return makeStore(findLoads(element).front(), index, mark->args[1], mark->args[3]);
   error = "expected store_beside to an element of a buffer, found another expression";
   return Evaluate::make(0);
 }

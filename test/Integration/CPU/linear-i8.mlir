@@ -7,6 +7,7 @@
 // RUN: %{verify} --function open --size len=1,13 --size batch=1,17 --target x86-64-linux | FileCheck %s
 // RUN: %{verify} --function unpacked --size rows=0,1,5,523 | FileCheck %s
 // RUN: %{verify} --function unpacked --size rows=1,5 --target x86-64-linux | FileCheck %s
+// RUN: %{verify} --function known --size batch=1,3 --size len=9 --size depth=7 | FileCheck %s
 // RUN: %{verify} --function layer | FileCheck %s
 // RUN: %{verify} --function row | FileCheck %s
 // RUN: %{verify} --function open --size len=1,13 --size batch=17 --target host-opencl | FileCheck %s
@@ -32,6 +33,12 @@ func.func @open(%x: tensor<?x?x7xi8> {attn.dims = ["len", "batch", 7]}) -> tenso
 func.func @unpacked(%x: tensor<?x131xi8> {attn.dims = ["rows", 131]}, %w: tensor<75x131xi8>) -> tensor<?x75xi32> {
   %y = attn.linear %x, %w : tensor<?x131xi8>, tensor<75x131xi8> -> tensor<?x75xi32>
   return %y : tensor<?x75xi32>
+}
+
+// An input whose in_features the weight alone says; the result's type follows.
+func.func @known(%x: tensor<?x?x?xi8> {attn.dims = ["batch", "len", "depth"]}, %w: tensor<3x7xi8>) -> tensor<?x?x3xi32> {
+  %y = attn.linear %x, %w : tensor<?x?x?xi8>, tensor<3x7xi8>
+  return %y : tensor<?x?x3xi32>
 }
 
 // An epilogue of floats.

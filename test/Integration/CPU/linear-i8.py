@@ -6,7 +6,9 @@ import tempfile
 
 import numpy as np
 
-TARGETS = ("host", "x86-64-linux", "x86-64-linux-avx2-fma", "x86-64-linux-avx512_skylake")
+with open("/proc/cpuinfo") as file:
+    HAS_AVX512 = "avx512vl" in file.read()
+TARGETS = ("host", "host-opencl", "x86-64-linux", "x86-64-linux-avx2-fma") + HAS_AVX512 * ("x86-64-linux-avx512_skylake",)
 SHAPES = ((1, 4096, 33), (7, 130, 64), (40, 3, 5), (70, 256, 200))
 SPEC = """
 func.func @f(%x: tensor<ROWSxDEPTHxi8>, %w: tensor<FEATURESxDEPTHxi8>) -> tensor<ROWSxFEATURESxi32> {
@@ -25,7 +27,7 @@ def multiply(folder, x, w, target):
     constant = f"  %w = arith.constant dense<{w.tolist()}> : tensor<{len(w)}x{w.shape[1]}xi8>\n"
     np.save(f"{folder}/x.npy", x)
     np.save(f"{folder}/w.npy", w)
-    for text, inputs in ((spec, ("x", "w")), (spec.replace(argument, "").replace("{\n", "{\n" + constant, 1), "x")):
+    for text, inputs in ((spec, ("x", "w")), (spec.replace(argument, "").replace("{\n", "{\n" + constant, 1), ("x",))):
         with open(f"{folder}/f.mlir", "w") as file:
             file.write(text)
         given = [f"--input={name}=@{folder}/{name}.npy" for name in inputs]

@@ -341,8 +341,8 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
     #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>
     ```
 
-    `products` is that of `#attn.prefill`: `bf16_pairs` packs weights in pairs of in_features. An odd
-    last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
+    `products` is that of `#attn.prefill`; of i8 it is `f32`, and weights are packed in quads of
+    in_features. `bf16_pairs` packs weights in pairs of in_features. An odd last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
     and takes a panel of a multiple of 16 features.
 
     Weights are `packed` in panels by default. With `packed = false` they are read in place: vectors hold
@@ -873,8 +873,8 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
     `attn-select-schedule` for CPUs and for a GPU's tensor cores, one kernel per element: a call runs
     the first one whose `max_rows` admits its rows. Without it, the conversion chooses kernels.
 
-    Of i8, the input is read as 0 to 255, the weight as -128 to 127, and sums are exact in i32: what
-    quantized models multiply, and `vpdpbusd`.
+    Of i8, the input is read as 0 to 255, the weight as -128 to 127, and sums are exact in i32, as
+    quantized models and `vpdpbusd` multiply. On a GPU such a layer is not tiled.
 
     - (C1) input, weight, bias and result have the same element type; or input and weight are i8, the
       result i32, there is no bias, and in_features is known and at most 65,536.
@@ -908,6 +908,8 @@ def Attn_LinearOp : Attn_GraphOp<"linear", ["getSizeConstraints", "getResultSize
   ];
   let extraClassDeclaration = [{
     static ::llvm::FailureOr<ResultSizes> inferSizes(SizedTensor input, SizedTensor weight);
+    /// Sums of so many products of i8 don't overflow.
+    static constexpr int64_t kMostIntegerFeatures = 65536;
     /// Whether it multiplies i8.
     bool isInteger();
   }];
