@@ -301,10 +301,18 @@ static Expr translateLog(math::LogOp op, Expr x) {
   return isApproximate(op) ? boundedLogF32(x) : logF32(x);
 }
 
+/// Each of these features implies it.
+static bool hasSSE41(const H::Target &target) {
+  return target.features_any_of({H::Target::SSE41, H::Target::AVX, H::Target::AVX2,
+                                 H::Target::AVX512_Skylake, H::Target::AVX512_KNL,
+                                 H::Target::AVX512_Cannonlake, H::Target::AVX512_SapphireRapids,
+                                 H::Target::AVX512_Zen4, H::Target::AVX512_Zen5});
+}
+
 /// Without SSE4.1, Halide rounds by way of integers: what they don't hold is whole, infinite or
 /// NaN.
 static Expr roundToEven(Expr x, const H::Target &target) {
-  if (target.arch != H::Target::X86 || target.has_feature(H::Target::SSE41))
+  if (target.arch != H::Target::X86 || hasSSE41(target))
     return H::round(x);
   Expr firstWhole = H::Internal::make_const(x.type(), x.type().bits() == 32 ? 0x1p23 : 0x1p52);
   return blend(strictLess(H::abs(x), firstWhole), copySign(H::round(x), x), x);

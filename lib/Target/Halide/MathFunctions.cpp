@@ -476,11 +476,13 @@ static Expr shortSineF32(Expr x, int quarters) {
 Expr shortSinF32(Expr x) { return shortSineF32(x, 0); }
 Expr shortCosF32(Expr x) { return shortSineF32(x, 1); }
 
+/// Subtracting the sign's bit sets it, too. Where a select takes this or `sign`, LLVM makes one
+/// masked vpternlogd of AVX-512 of what is and'ed and or'ed, with its operands in the wrong order.
 Expr copySign(Expr magnitude, Expr sign) {
   Type type = magnitude.type();
   Type bits = UInt(type.bits());
   Expr mask = cast(bits, 1) << (type.bits() - 1);
-  Expr value = (reinterpret(bits, magnitude) & ~mask) | (reinterpret(bits, sign) & mask);
+  Expr value = (reinterpret(bits, magnitude) & ~mask) - (reinterpret(bits, sign) & mask);
   return reinterpret(type, value);
 }
 
