@@ -462,6 +462,10 @@ LogicalResult LinearAttr::verifySchedule(Operation *scheduled) const {
     return op.emitOpError("expected a bf16 weight with at most ")
            << kMostPairFeatures << " in_features beside products "
            << stringifyProducts(getProducts()) << ", found " << op.getWeight().getType();
+  constexpr int64_t kFewestLanes = 4; // else LLVM makes vectors of its own, wrong with AVX-512
+  if (op.isInteger() && getVectorWidth() < kFewestLanes)
+    return op.emitOpError("expected a vector_width of at least ")
+           << kFewestLanes << " beside products of i8, found " << getVectorWidth();
   if (!getPacked() && failed(verifyInPlace(op, *this)))
     return failure();
   for (auto other : op.getScheduleAttr().getAsRange<ScheduleAttrInterface>())

@@ -25,8 +25,8 @@ struct Matrix {
 };
 } // namespace
 
-/// The matrix of `right`; none if it isn't constant, is too large or small for a layer, or has zero
-/// points in the range of i8.
+/// The matrix of `right` less its zero points; none if it isn't constant, is too large or empty for
+/// a layer, or zero points are not the middle of its numbers' range.
 static std::optional<Matrix> readMatrix(Node &node, const IntegerFactor &right, bool isTransposed) {
   const TensorRef &tensor = right.tensor;
   if (tensor->getRank() != 2 || !tensor->hasBytes())
@@ -62,7 +62,7 @@ static TensorRef makeIntegers(Node &node, ArrayRef<int64_t> shape, const std::ve
                      {reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(T)});
 }
 
-/// The tensor's numbers, or those and 128 of i8, as 0 to 255.
+/// The numbers of UINT8, or those of i8 plus 128, in the bits of i8.
 static TensorRef makeUnsigned(Node &node, const TensorRef &tensor) {
   if (tensor->unsignedBytes)
     return tensor->unsignedBytes;

@@ -198,7 +198,9 @@ static LogicalResult importDequantize(Node &node) {
         Value number = castScalar(at, x[0], i32);
         if (x.size() > 2)
           number = at.make<arith::SubIOp>(number, castScalar(at, x[2], i32));
-        Value product = at.make<arith::MulFOp>(castScalar(at, number, scale), x[1]);
+        Type wide = type.isF32() ? type : scale;
+        Value product =
+            at.make<arith::MulFOp>(castScalar(at, number, wide), castScalar(at, x[1], wide));
         return castScalar(at, product, type);
       });
   return setOutput(result);

@@ -105,6 +105,9 @@ static LogicalResult importQGemm(Node &node) {
                        bias = dequantizeBias(node, node.input(6), node.input(1), node.input(4));
   if (failed(left) || failed(right) || failed(bias))
     return failure();
+  double alpha = node.getFloat("alpha", 1);
+  if (*bias && alpha != 1) // in steps of alpha times both scales
+    bias = makeScaled(node.body, *bias, alpha);
   FailureOr<TensorRef> sum = PartNode(node, "Gemm", {*left, *right, *bias})
                                  .take("alpha")
                                  .take("transA")

@@ -60,9 +60,10 @@ static Expr dotByPairs(const Expr &acc, const Expr &a, const Expr &b) {
 }
 
 static Expr dotByElement(const Expr &acc, const Expr &a, const Expr &b) {
+  Type i32 = acc.type(), i8 = Int(8, i32.lanes()), u8 = UInt(8, i32.lanes());
   Expr sum = acc;
   for (int i = 0; i < 4; ++i)
-    sum = sum + ((a >> (8 * i)) & 255) * ((b << (24 - 8 * i)) >> 24);
+    sum = sum + cast(i32, cast(u8, a >> (8 * i))) * cast(i32, cast(i8, b >> (8 * i)));
   return sum;
 }
 

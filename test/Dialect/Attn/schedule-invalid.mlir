@@ -612,3 +612,11 @@ func.func @none(%q: tensor<1x8x9x64xf32>) -> tensor<1x8x9x64xf32> {
   %c = attn.attention %q, %q, %q schedule([]) : tensor<1x8x9x64xf32>, tensor<1x8x9x64xf32>, tensor<1x8x9x64xf32> -> tensor<1x8x9x64xf32>
   return %c : tensor<1x8x9x64xf32>
 }
+
+// -----
+
+func.func @lanes_of_i8(%x: tensor<2x8xi8>, %w: tensor<3x8xi8>) -> tensor<2x3xi32> {
+  // expected-error@+1 {{expected a vector_width of at least 4 beside products of i8, found 1}}
+  %y = attn.linear %x, %w schedule([#attn.linear<row_tile = 6, vectors = 2, vector_width = 1, row_block = 12>]) : tensor<2x8xi8>, tensor<3x8xi8> -> tensor<2x3xi32>
+  return %y : tensor<2x3xi32>
+}

@@ -341,8 +341,8 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
     #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>
     ```
 
-    `products` is that of `#attn.prefill`; of i8 it is `f32`, and weights are packed in quads of
-    in_features. `bf16_pairs` packs weights in pairs of in_features. An odd last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
+    `products` is that of `#attn.prefill`; of i8 it is `f32`, weights are packed in quads of
+    in_features, and a vector_width is at least 4. `bf16_pairs` packs weights in pairs of in_features. An odd last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
     and takes a panel of a multiple of 16 features.
 
     Weights are `packed` in panels by default. With `packed = false` they are read in place: vectors hold
