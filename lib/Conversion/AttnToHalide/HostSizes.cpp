@@ -154,9 +154,10 @@ void HostFunction::requireWithin(Location loc, OpFoldResult offset, OpFoldResult
   };
   Value isWithin = arith::AndIOp::create(builder, loc, fits(value(offset), value(whole)),
                                          fits(value(size), rest));
-  host::RequireOp::create(builder, loc, isWithin,
-                          builder.getStringAttr(message + ", found {} from {} on of {}" + origin),
-                          ValueRange{value(size), value(offset), value(whole)});
+  host::RequireOp::create(
+      builder, loc, isWithin,
+      builder.getStringAttr(message + ", found offset {} and size {}, of {}" + origin),
+      ValueRange{value(offset), value(size), value(whole)});
 }
 
 void HostFunction::requireProduct(Location loc, Value tensor, int64_t dim,

@@ -1,7 +1,7 @@
 // RUN: %exits 1 attnc run %s --input x=random:2x8 --input n=random:3 2>&1 | FileCheck %s
 
 // Three rows from the second on are more than there are.
-// CHECK: error: expected tensor.extract_slice to stay within its source, found 3 from 1 on of 2 (dim 0 of x)
+// CHECK: error: expected tensor.extract_slice to stay within its source, found offset 1 and size 3, of 2 (dim 0 of x)
 func.func @slice(%x: tensor<?x8xf32> {attn.name = "x"},
                  %n: tensor<?xf32> {attn.name = "n"}) -> tensor<?x8xf32> {
   %c0 = arith.constant 0 : index

@@ -341,9 +341,10 @@ def Attn_LinearAttr : Attn_Attr<"Linear", "linear",
     #attn.linear<row_tile = 6, vectors = 4, vector_width = 16, row_block = 516>
     ```
 
-    `products` is that of `#attn.prefill`; of i8 it is `f32`, weights are packed in quads of
-    in_features, and a vector_width is at least 4. `bf16_pairs` packs weights in pairs of in_features. An odd last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
-    and takes a panel of a multiple of 16 features.
+    `products` is that of `#attn.prefill`: `bf16_pairs` packs weights in pairs of in_features. An odd
+    last one is multiplied alone. `bf16_tiles` packs them likewise, in_features padded to a multiple of 32,
+    and takes a panel of a multiple of 16 features. Layers of i8 have products `f32`, the default: their
+    weights are packed in quads of in_features, and a vector_width is at least 4.
 
     Weights are `packed` in panels by default. With `packed = false` they are read in place: vectors hold
     in_features, a multiple of vector_width, and a register tile is row_tile rows × `vectors` features,
